@@ -1,0 +1,143 @@
+package outbound
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+)
+
+// Option is a subdirective that one provider has besides those of every provider.
+type Option struct {
+	Name string
+	Read func(d *caddyfile.Dispenser) error // the cursor is at the name
+}
+
+// UnmarshalBlock reads a provider's block, from in front of its name on:
+//
+//	<name> {
+//	    base_url     <url>
+//	    display_name <name>
+//	    timeout      <duration>
+//	    max_body     <size>
+//	    transport http {
+//	        <options of reverse_proxy's http transport>
+//	    }
+//	    <own options>
+//	}
+func (c *Client) UnmarshalBlock(d *caddyfile.Dispenser, own ...Option) error {
+	d.Next() // the provider's name
+	if d.NextArg() {
+		return d.ArgErr()
+	}
+	options := slices.Concat(own, c.options())
+	for d.NextBlock(0) {
+		i := slices.IndexFunc(options, func(o Option) bool { return o.Name == d.Val() })
+		if i < 0 {
+			return unrecognized(d, options)
+		}
+		if err := options[i].Read(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// options are those that every provider has.
+func (c *Client) options() []Option {
+	return []Option{
+		{"base_url", func(d *caddyfile.Dispenser) error { return OneString(d, &c.BaseURL) }},
+		{"display_name", func(d *caddyfile.Dispenser) error { return OneString(d, &c.Display) }},
+		{"timeout", func(d *caddyfile.Dispenser) error { return OneDuration(d, &c.Timeout) }},
+		{"max_body", func(d *caddyfile.Dispenser) error { return oneSize(d, &c.MaxBody) }},
+		{"transport", c.unmarshalTransport},
+	}
+}
+
+func unrecognized(d *caddyfile.Dispenser, options []Option) error {
+	names := make([]string, len(options))
+	for i, o := range options {
+		names[i] = o.Name
+	}
+	return d.Errf("unrecognized subdirective '%s'; allowed are %s", d.Val(), strings.Join(names, ", "))
+}
+
+func (c *Client) unmarshalTransport(d *caddyfile.Dispenser) error {
+	if c.TransportRaw != nil {
+		return duplicate(d)
+	}
+	if !d.NextArg() {
+		return d.ArgErr()
+	}
+	if d.Val() != "http" {
+		return d.Errf("transport '%s' is not allowed here; only 'http' is", d.Val())
+	}
+	if d.CountRemainingArgs() > 0 {
+		return d.ArgErr() // Caddy would ignore them
+	}
+	mod, err := caddyfile.UnmarshalModule(d, "http.reverse_proxy.transport.http")
+	if err != nil {
+		return err
+	}
+	c.TransportRaw = caddyconfig.JSONModuleObject(mod, "protocol", "http", nil)
+	return nil
+}
+
+func oneSize(d *caddyfile.Dispenser, target *int64) error {
+	option := d.Val()
+	if *target != 0 {
+		return duplicate(d)
+	}
+	var text string
+	if !d.AllArgs(&text) {
+		return d.ArgErr()
+	}
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n == 0 || n > maxMaxBody {
+		return d.Errf("%s must be a size above zero, such as 64MiB, not '%s'", option, text)
+	}
+	*target = int64(n)
+	return nil
+}
+
+// OneString reads the single argument of the option at the cursor into target, which
+// must still be empty: an option given twice is an error.
+func OneString(d *caddyfile.Dispenser, target *string) error {
+	if *target != "" {
+		return duplicate(d)
+	}
+	if !d.AllArgs(target) {
+		return d.ArgErr()
+	}
+	if *target == "" {
+		return d.Err("the value must not be empty")
+	}
+	return nil
+}
+
+// OneDuration reads the single argument of the option at the cursor, a duration above
+// zero such as 30s, into target, which must still be zero.
+func OneDuration(d *caddyfile.Dispenser, target *caddy.Duration) error {
+	option := d.Val()
+	if *target != 0 {
+		return duplicate(d)
+	}
+	var text string
+	if !d.AllArgs(&text) {
+		return d.ArgErr()
+	}
+	dur, err := caddy.ParseDuration(text)
+	if err != nil || dur <= 0 {
+		return d.Errf("%s must be a duration above zero, such as 30s, not '%s'", option, text)
+	}
+	*target = caddy.Duration(dur)
+	return nil
+}
+
+func duplicate(d *caddyfile.Dispenser) error {
+	return d.Errf("option '%s' is given twice", d.Val())
+}

@@ -1,0 +1,123 @@
+package outbound
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/fleetgate/fleetgate/providers"
+)
+
+// digestKey makes digests worthless outside this process.
+var digestKey = func() []byte {
+	key := make([]byte, sha256.Size)
+	_, _ = rand.Read(key) // never fails, by its documentation
+	return key
+}()
+
+// Digest returns a key for caches that are kept per credential, so that no cache
+// holds the credential itself and no caller is served what another one's fetched.
+// The parts are told apart: ("a", "bc") and ("ab", "c") differ.
+func Digest(parts ...string) string {
+	mac := hmac.New(sha256.New, digestKey)
+	var size [8]byte
+	for _, p := range parts {
+		binary.BigEndian.PutUint64(size[:], uint64(len(p)))
+		mac.Write(size[:])
+		mac.Write([]byte(p))
+	}
+	return string(mac.Sum(nil))
+}
+
+// maxSessions bounds the sessions that are remembered. The least useful ones go first.
+const maxSessions = 10_000
+
+// Sessions remembers the session tokens that providers hand out at log-in, by
+// credential digest. Parallel callers with one credential share one log-in. It is
+// safe for concurrent use.
+type Sessions struct {
+	cache   *otter.Cache[string, string]
+	timeout time.Duration
+}
+
+// NewSessions returns an empty store of sessions, each kept for at most ttl. A log-in
+// may take as long as timeout, whether or not the caller that began it stays.
+func NewSessions(ttl, timeout time.Duration) *Sessions {
+	return &Sessions{
+		timeout: timeout,
+		cache: otter.Must(&otter.Options[string, string]{
+			MaximumSize:      maxSessions,
+			ExpiryCalculator: otter.ExpiryWriting[string, string](ttl),
+			Clock:            NoTicks{},
+			Logger:           &otter.NoopLogger{},
+		}),
+	}
+}
+
+// NoTicks is the clock for caches of providers: the wall clock without the periodic
+// clean-up, whose goroutine would outlive the config. Expired entries are dropped on
+// the next use or write instead.
+type NoTicks struct{}
+
+// NowNano returns the Unix time in nanoseconds.
+func (NoTicks) NowNano() int64 { return time.Now().UnixNano() }
+
+// Tick returns nil: there are no ticks.
+func (NoTicks) Tick(time.Duration) <-chan time.Time { return nil }
+
+// WithSession calls use with the session token kept under key, logging in first when
+// there is none. When the provider refuses a token that was kept, it is forgotten and
+// use is called once more with another one; a token that is refused right after the
+// log-in is not tried again.
+func WithSession[T any](
+	ctx context.Context, s *Sessions, key string,
+	login func(context.Context) (string, error),
+	use func(ctx context.Context, token string) (T, error),
+) (T, error) {
+	var zero T
+	for first := true; ; first = false {
+		fresh := false
+		token, err := s.cache.Get(ctx, key, otter.LoaderFunc[string, string](func(context.Context, string) (string, error) {
+			fresh = true
+			// Others wait for this log-in, so it does not end with the caller that began it.
+			loginCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
+			defer cancel()
+			return login(loginCtx)
+		}))
+		if err != nil {
+			return zero, asProviderError(ctx, err)
+		}
+		v, err := use(ctx, token)
+		if err == nil || fresh || !first || !errors.Is(err, providers.ErrAuth) {
+			return v, err
+		}
+		s.forget(key, token)
+	}
+}
+
+// forget drops the token unless another caller has renewed it in the meantime.
+func (s *Sessions) forget(key, token string) {
+	s.cache.ComputeIfPresent(key, func(current string) (string, otter.ComputeOp) {
+		if current == token {
+			return "", otter.InvalidateOp
+		}
+		return current, otter.CancelOp
+	})
+}
+
+// asProviderError types the errors that come from waiting rather than from a call.
+func asProviderError(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*providers.Error](err); ok {
+		return err
+	}
+	if ctx.Err() != nil {
+		return classify(ctx, ctx.Err())
+	}
+	return &providers.Error{Kind: providers.KindProvider, Err: errors.New("log-in failed")}
+}
