@@ -54,22 +54,22 @@ func NewSessions(ttl, timeout time.Duration) *Sessions {
 		cache: otter.Must(&otter.Options[string, string]{
 			MaximumSize:      maxSessions,
 			ExpiryCalculator: otter.ExpiryWriting[string, string](ttl),
-			Clock:            NoTicks{},
+			Clock:            Clock(time.Now),
 			Logger:           &otter.NoopLogger{},
 		}),
 	}
 }
 
-// NoTicks is the clock for caches of providers: the wall clock without the periodic
-// clean-up, whose goroutine would outlive the config. Expired entries are dropped on
-// the next use or write instead.
-type NoTicks struct{}
+// Clock is the clock for caches of providers: it tells the time by calling itself and
+// has no periodic clean-up, whose goroutine would outlive the config. Expired entries
+// are dropped on the next use or write instead.
+type Clock func() time.Time
 
 // NowNano returns the Unix time in nanoseconds.
-func (NoTicks) NowNano() int64 { return time.Now().UnixNano() }
+func (c Clock) NowNano() int64 { return c().UnixNano() }
 
 // Tick returns nil: there are no ticks.
-func (NoTicks) Tick(time.Duration) <-chan time.Time { return nil }
+func (Clock) Tick(time.Duration) <-chan time.Time { return nil }
 
 // WithSession calls use with the session token kept under key, logging in first when
 // there is none. When the provider refuses a token that was kept, it is forgotten and

@@ -1,0 +1,176 @@
+// Package auth adds the handler http.handlers.gateway_auth, which finds out who
+// calls the gateway and leaves the verdict to the handlers behind it.
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetgate/fleetgate/modules/gateway"
+)
+
+const (
+	headerRequestID = "X-Request-Id"
+	headerErrorCode = "X-Error-Code"
+
+	// maxRequestID is how many characters a caller's request id may have.
+	maxRequestID = 128
+
+	// userID is the placeholder that Caddy's access log prints as user_id.
+	userID = "http.auth.user.id"
+
+	// notFoundBody is the common envelope for a path that no area knows.
+	notFoundBody = `{"status":"Error","message":"Not Found","data":null}`
+)
+
+func init() {
+	caddy.RegisterModule(Handler{})
+}
+
+// Handler finds out who calls the gateway. It reads the bearer token from the
+// Authorization header, and only from there, and leaves what it found to the
+// area handlers behind it, which refuse callers in the shape of their area:
+// this handler refuses nobody. An area without this handler in front of it
+// refuses everybody.
+//
+// It gives every request an id: the caller's X-Request-Id, when there is one of
+// 1 to 128 letters, digits and `-._~:+/=@`, else a random UUID. The id is in the
+// response, in the access log as `request_id`, and in the request as the handlers
+// behind see it. The access log also gets `account`, or `auth` with the reason
+// why the caller is not known.
+//
+// A request that no handler behind it answers gets status 404 and a JSON body,
+// not the empty 200 that Caddy would give.
+//
+// The app `gateway` must be configured. Placeholders:
+//
+// Placeholder | Description
+// ------------|-------------
+// `{http.auth.user.id}` | The name of the caller's account; unset for an unknown caller
+// `{http.vars.request_id}` | The id of the request
+type Handler struct {
+	app *gateway.App
+}
+
+// CaddyModule returns the Caddy module information.
+func (Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.gateway_auth",
+		New: func() caddy.Module { return new(Handler) },
+	}
+}
+
+// Provision finds the gateway app.
+func (h *Handler) Provision(ctx caddy.Context) error {
+	app, err := ctx.AppIfConfigured("gateway")
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return errors.New("gateway_auth needs the global option 'gateway' (in JSON, the app \"gateway\"), which names the store of tokens")
+	}
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if h.app, ok = app.(*gateway.App); !ok {
+		return fmt.Errorf("the app \"gateway\" is %T, not this gateway's", app)
+	}
+	return nil
+}
+
+// ServeHTTP implements [caddyhttp.MiddlewareHandler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	verdict := h.authenticate(r)
+	r = r.WithContext(gateway.WithVerdict(r.Context(), verdict))
+	identify(w, r, verdict)
+
+	tracker := &tracker{ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
+	if err := next.ServeHTTP(tracker, r); err != nil || tracker.wrote {
+		return err
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set(headerErrorCode, "not_found")
+	w.WriteHeader(http.StatusNotFound)
+	_, err := w.Write([]byte(notFoundBody))
+	return err
+}
+
+// authenticate returns the verdict on the caller.
+func (h *Handler) authenticate(r *http.Request) *gateway.Verdict {
+	values := r.Header["Authorization"]
+	switch len(values) {
+	case 0:
+		return gateway.Refuse(gateway.ReasonMissing)
+	case 1:
+		if token, ok := bearer(values[0]); ok {
+			return h.app.Authenticate(r.Context(), token)
+		}
+	}
+	return gateway.Refuse(gateway.ReasonMalformed)
+}
+
+// bearer returns the credential of a value of the Authorization header whose
+// scheme is Bearer. What it returns need not be a token.
+func bearer(value string) (string, bool) {
+	scheme, credential, _ := strings.Cut(value, " ")
+	return strings.TrimLeft(credential, " "), strings.EqualFold(scheme, "Bearer")
+}
+
+// identify gives the request its id, and the logs the id and the caller.
+func identify(w http.ResponseWriter, r *http.Request, verdict *gateway.Verdict) {
+	ctx := r.Context()
+	id := requestID(r.Header)
+	r.Header[headerRequestID] = []string{id}
+	w.Header()[headerRequestID] = []string{id}
+	caddyhttp.SetVar(ctx, "request_id", id)
+
+	if verdict.Authenticated() {
+		if repl, ok := ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
+			repl.Set(userID, verdict.Account)
+		}
+	}
+	if extra, ok := ctx.Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields); ok {
+		extra.Set(zap.String("request_id", id))
+		if verdict.Authenticated() {
+			extra.Set(zap.String("account", verdict.Account))
+		} else {
+			extra.Set(zap.Stringer("auth", verdict.Reason))
+		}
+	}
+}
+
+// requestID returns the caller's id of the request, or a new one.
+func requestID(header http.Header) string {
+	if values := header[headerRequestID]; len(values) == 1 && isRequestID(values[0]) {
+		return values[0]
+	}
+	return uuid.NewString()
+}
+
+// isRequestID reports whether s can go into logs and upstream headers as it is.
+func isRequestID(s string) bool {
+	if s == "" || len(s) > maxRequestID {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		isAlphanumeric := '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+		if !isAlphanumeric && strings.IndexByte("-._~:+/=@", c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)

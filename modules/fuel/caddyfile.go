@@ -1,0 +1,36 @@
+package fuel
+
+import (
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetgate/fleetgate/modules/internal/area"
+)
+
+func init() {
+	httpcaddyfile.RegisterHandlerDirective("gateway_fuel", parseCaddyfile)
+	httpcaddyfile.RegisterDirectiveOrder("gateway_fuel", httpcaddyfile.Before, "respond")
+}
+
+func parseCaddyfile(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	handler := new(Handler)
+	if err := handler.UnmarshalCaddyfile(h.Dispenser); err != nil {
+		return nil, err
+	}
+	return handler, nil
+}
+
+// UnmarshalCaddyfile reads the directive:
+//
+//	gateway_fuel [<matcher>] {
+//	    provider <name> {
+//	        <options of the provider>
+//	    }
+//	}
+func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
+	return area.UnmarshalBlock(d, "gateway.fuel", &h.ProviderRaw)
+}
+
+// Interface guard
+var _ caddyfile.Unmarshaler = (*Handler)(nil)

@@ -1,0 +1,236 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetgate/fleetgate/caddyfiles"
+	"github.com/fleetgate/fleetgate/modules/store"
+)
+
+const (
+	demoAccount = "demo"
+	demoBalance = 100 * store.Credit
+
+	// demoStart bounds the wait for the first certificate and the first answer.
+	demoStart = 30 * time.Second
+)
+
+// demoCommand returns `gateway demo`.
+func demoCommand() *cobra.Command {
+	var d demo
+	cmd := &cobra.Command{
+		Use:   "demo [--listen :8443] [--data DIR]",
+		Short: "Starts the gateway with simulated providers and prints curl lines to try",
+		Args:  arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return oneLine(d.run(ctx, cmd.OutOrStdout()))
+		},
+	}
+	cmd.Flags().StringVar(&d.listen, "listen", ":8443", "Address of the gateway; port 0 takes a free one")
+	cmd.Flags().StringVar(&d.data, "data", filepath.Join("data", "demo"), "Folder of everything that the demo keeps")
+	return cmd
+}
+
+// demo is a gateway in front of simulated providers, in this process.
+type demo struct {
+	listen string
+	data   string
+
+	site    string // host:port of the gateway
+	sandbox string // root of the simulated providers
+}
+
+// run serves until ctx ends. It prints to out what a newcomer needs.
+func (d *demo) run(ctx context.Context, out io.Writer) (err error) {
+	config, err := d.configure()
+	if err != nil {
+		return err
+	}
+	if err := caddy.Load(config, true); err != nil {
+		return fmt.Errorf("starting: %w", err)
+	}
+	defer func() { err = errors.Join(err, caddy.Stop()) }()
+
+	if err := d.awaitReady(ctx); err != nil {
+		return err
+	}
+	token, err := d.issue(ctx, config)
+	if err != nil {
+		return err
+	}
+	if err := d.print(out, token, time.Now()); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// configure writes the shipped Caddyfile into the data folder, so that it can be read
+// and changed, and returns it adapted.
+func (d *demo) configure() ([]byte, error) {
+	var err error
+	if d.data, err = filepath.Abs(d.data); err != nil {
+		return nil, err
+	}
+	bind, port, err := net.SplitHostPort(d.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %q is not an address such as :8443", d.listen)
+	}
+	if port == "0" {
+		if port, err = freePort(); err != nil {
+			return nil, err
+		}
+	}
+	sandboxPort, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	d.site = net.JoinHostPort("localhost", port)
+	d.sandbox = "http://" + net.JoinHostPort("127.0.0.1", sandboxPort)
+
+	if err := extract(caddyfiles.Demo, d.data); err != nil {
+		return nil, err
+	}
+	for name, value := range map[string]string{
+		"FLEETGATE_SITE":    d.site,
+		"FLEETGATE_BIND":    bind,
+		"FLEETGATE_SANDBOX": d.sandbox,
+		"FLEETGATE_DATA":    d.data,
+		"FLEETGATE_LOG":     "file " + quoteToken(d.logFile()),
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return readConfig(d.caddyfile(), "caddyfile")
+}
+
+func (d *demo) caddyfile() string { return filepath.Join(d.data, "sandbox", "Caddyfile") }
+func (d *demo) logFile() string   { return filepath.Join(d.data, "fleetgate.log") }
+
+// rootCert is where Caddy's local authority keeps its certificate.
+func (d *demo) rootCert() string {
+	return filepath.Join(d.data, "caddy", "pki", "authorities", "local", "root.crt")
+}
+
+// freePort returns a port of the loopback interface that nothing listens on just now.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, errors.Join(err, l.Close())
+}
+
+// extract copies the files below dir, over those of an earlier run.
+func extract(files fs.FS, dir string) error {
+	return fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dir, filepath.FromSlash(path))
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		text, err := fs.ReadFile(files, path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, text, 0o600)
+	})
+}
+
+// awaitReady waits until the gateway answers over TLS.
+func (d *demo) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, demoStart)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := d.ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the gateway did not become ready: %w; see %s", err, d.logFile())
+		case <-tick.C:
+		}
+	}
+}
+
+func (d *demo) ready(ctx context.Context) error {
+	root, err := os.ReadFile(d.rootCert())
+	if err != nil {
+		return err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(root)
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+d.site+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// issue creates the funded account unless an earlier run did, and returns a new token.
+func (d *demo) issue(ctx context.Context, config []byte) (token string, err error) {
+	s, err := openStore(ctx, config)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	now := time.Now()
+	if _, err := createAccount(ctx, s, demoAccount, demoBalance, now); err != nil && !errors.Is(err, store.ErrExists) {
+		return "", err
+	}
+	token, _, err = issueToken(ctx, s, demoAccount, nil, 0, now)
+	return token, err
+}
+
+// print says what runs where, and prints one curl line for each operation.
+func (d *demo) print(out io.Writer, token string, now time.Time) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The gateway runs at https://%s, its simulated providers at %s.\n\n", d.site, d.sandbox)
+	fmt.Fprintf(&b, "  configuration  %s\n  log            %s\n", d.caddyfile(), d.logFile())
+	fmt.Fprintf(&b, "  account        %s\n  token          %s\n\n", demoAccount, token)
+	for _, c := range demoCalls(now) {
+		fmt.Fprintf(&b, "# %s\n%s\n\n", c.title, c.curl("https://"+d.site+"/api", d.rootCert(), token))
+	}
+	b.WriteString("Press Ctrl-C to stop.\n")
+	_, err := io.WriteString(out, b.String())
+	return err
+}

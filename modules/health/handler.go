@@ -1,0 +1,116 @@
+// Package health adds the handler http.handlers.gateway_health, which answers the
+// probes of load balancers and orchestrators.
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetgate/fleetgate/modules/gateway"
+)
+
+const (
+	// readyTimeout bounds the question to the store, below the time-out of usual
+	// probes.
+	readyTimeout = time.Second
+
+	// retryAfter is when a refused probe may ask again, in seconds.
+	retryAfter = "1"
+)
+
+func init() {
+	caddy.RegisterModule(Handler{})
+}
+
+// Handler answers two paths and passes every other one on:
+//
+// Path | Answer
+// -----|-------
+// `/healthz` | 200 as long as the process serves requests
+// `/readyz` | 200 when the configuration is loaded and the store answers within a second, else 503 with Retry-After
+//
+// A provider that is down makes neither of them fail: the gateway is still the
+// right place to ask. The paths are case-sensitive and take GET and HEAD; they
+// need no token.
+//
+// The app `gateway` must be configured.
+type Handler struct {
+	app    *gateway.App
+	logger *zap.Logger
+}
+
+// CaddyModule returns the Caddy module information.
+func (Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.gateway_health",
+		New: func() caddy.Module { return new(Handler) },
+	}
+}
+
+// Provision finds the gateway app.
+func (h *Handler) Provision(ctx caddy.Context) error {
+	h.logger = ctx.Logger()
+	app, err := ctx.AppIfConfigured("gateway")
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return errors.New("gateway_health needs the global option 'gateway' (in JSON, the app \"gateway\"), whose store it asks")
+	}
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if h.app, ok = app.(*gateway.App); !ok {
+		return fmt.Errorf("the app \"gateway\" is %T, not this gateway's", app)
+	}
+	return nil
+}
+
+// ServeHTTP implements [caddyhttp.MiddlewareHandler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	switch r.URL.Path {
+	case "/healthz", "/readyz":
+	default:
+		return next.ServeHTTP(w, r)
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		return answer(w, http.StatusMethodNotAllowed, `{"status":"method_not_allowed"}`)
+	}
+	if r.URL.Path == "/healthz" {
+		return answer(w, http.StatusOK, `{"status":"ok"}`)
+	}
+
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	if err := h.app.Ready(ctx); err != nil {
+		// The reason is for the operator's log: whoever may probe may not be told.
+		if c := h.logger.Check(zap.WarnLevel, "not ready"); c != nil {
+			c.Write(zap.Error(err))
+		}
+		w.Header().Set("Retry-After", retryAfter)
+		return answer(w, http.StatusServiceUnavailable, `{"status":"unavailable","reason":"store"}`)
+	}
+	return answer(w, http.StatusOK, `{"status":"ready"}`)
+}
+
+// answer writes a response. The server itself leaves out the body for HEAD.
+func answer(w http.ResponseWriter, status int, body string) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, err := w.Write([]byte(body))
+	return err
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)
