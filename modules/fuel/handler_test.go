@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,10 +222,10 @@ func TestMissingInputs(t *testing.T) {
 		{"Password", "password is missing or invalid."},
 	}
 	h := headers()
-	for i := len(order) - 1; i >= 0; i-- {
+	for _, first := range slices.Backward(order) {
 		h = h.Clone()
-		h.Del(order[i].header)
-		reject("several, first "+order[i].header, h, path+"?start_date=x", order[i].message)
+		h.Del(first.header)
+		reject("several, first "+first.header, h, path+"?start_date=x", first.message)
 	}
 	run(t, scenarios)
 }

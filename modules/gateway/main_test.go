@@ -269,11 +269,12 @@ func (s *site) must(args ...string) string {
 	return strings.TrimSpace(stdout)
 }
 
-// token creates an account of that name and returns a token of it.
-func (s *site) token(account string) string {
+// issue creates an account of that name and returns a token of it, with the
+// commands, in this process.
+func (s *site) issue(account string) string {
 	s.t.Helper()
-	s.must("gateway", "account", "create", account)
-	return s.must("gateway", "token", "issue", "--account", account)
+	succeed(s.t, "account", "create", account, "--config", s.caddyfile())
+	return strings.TrimSpace(succeed(s.t, "token", "issue", "--account", account, "--config", s.caddyfile()))
 }
 
 // Interface guards

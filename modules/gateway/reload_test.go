@@ -17,7 +17,7 @@ func TestReload(t *testing.T) {
 	t.Run("ok/same store", func(t *testing.T) {
 		s := newSite(t)
 		config := s.configure("store sqlite " + s.store())
-		token := s.token("acme")
+		token := s.issue("acme")
 		s.serve(config)
 		opened := gateway.OpenedStore(s.identity())
 		s.expect("/api/area/x", token, "200 acme")
@@ -35,13 +35,13 @@ func TestReload(t *testing.T) {
 			s.expect("/readyz", "", `200 {"status":"ready"}`)
 		}
 		finish("200 acme")
-		s.expect("/api/area/x", s.token("other"), "200 other")
+		s.expect("/api/area/x", s.issue("other"), "200 other")
 	})
 
 	t.Run("ok/another store", func(t *testing.T) {
 		s := newSite(t)
 		config := s.configure("store sqlite " + s.store())
-		token := s.token("acme")
+		token := s.issue("acme")
 		s.serve(config)
 		finish := s.hold(token)
 
@@ -117,7 +117,7 @@ func TestReload(t *testing.T) {
 		t.Run("fail/"+tt.name, func(t *testing.T) {
 			s := newSite(t)
 			config := s.configure("store sqlite " + s.store())
-			token, other := s.token("acme"), s.must("gateway", "token", "issue", "--account", "acme")
+			token, other := s.issue("acme"), s.issue("other")
 			s.serve(config)
 			opened := gateway.OpenedStore(s.identity())
 			s.expect("/api/area/x", token, "200 acme")
@@ -148,7 +148,7 @@ func TestReload(t *testing.T) {
 			}
 			finish("200 acme")
 			s.expect("/api/area/x", token, "200 acme")
-			s.expect("/api/area/x", other, "200 acme") // not in the cache yet
+			s.expect("/api/area/x", other, "200 other") // not in the cache yet
 			s.expect("/readyz", "", `200 {"status":"ready"}`)
 			// The live configuration still hears of revocations.
 			s.configure("store sqlite " + s.store())
@@ -167,7 +167,7 @@ func app(config map[string]any) map[string]any {
 func (s *site) idOf(value string) string {
 	s.t.Helper()
 	var list []struct{ ID, Last4 string }
-	if err := json.Unmarshal([]byte(s.must("gateway", "token", "list", "--json")), &list); err != nil {
+	if err := json.Unmarshal([]byte(succeed(s.t, "token", "list", "--json", "--config", s.caddyfile())), &list); err != nil {
 		s.t.Fatal(err)
 	}
 	for _, token := range list {
@@ -183,7 +183,7 @@ func TestOtherProcess(t *testing.T) {
 	t.Run("ok/tokens and revocations from the command line", func(t *testing.T) {
 		s := newSite(t)
 		s.serve(s.configure("store sqlite " + s.store()))
-		token := s.token("acme")
+		token := s.issue("acme")
 		s.expect("/api/area/x", token, "200 acme")
 		s.must("gateway", "token", "revoke", s.idOf(token))
 		took := s.await("/api/area/x", token, "401 revoked", time.Second)
@@ -192,7 +192,7 @@ func TestOtherProcess(t *testing.T) {
 	t.Run("ok/validate beside a live server", func(t *testing.T) {
 		s := newSite(t)
 		config := s.configure("store sqlite " + s.store())
-		token := s.token("acme")
+		token := s.issue("acme")
 		s.serve(config)
 		s.must("validate", "--config", s.caddyfile())
 		s.expect("/api/area/x", token, "200 acme")
@@ -208,7 +208,7 @@ func TestOtherProcess(t *testing.T) {
 	t.Run("ok/the default store", func(t *testing.T) {
 		s := newSite(t)
 		s.serve(s.configure(""))
-		token := s.token("acme")
+		token := s.issue("acme")
 		s.expect("/api/area/x", token, "200 acme")
 		if _, err := os.Stat(filepath.Join(s.dir, "data", "caddy", "fleetgate.db")); err != nil {
 			t.Error(err)
@@ -217,13 +217,13 @@ func TestOtherProcess(t *testing.T) {
 	t.Run("ok/last use is noted when the server stops", func(t *testing.T) {
 		s := newSite(t)
 		config := s.configure("store sqlite " + s.store())
-		token := s.token("acme")
+		token := s.issue("acme")
 		s.load(config)
 		s.expect("/api/area/x", token, "200 acme")
 		if err := caddy.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		if list := s.must("gateway", "token", "list", "--json"); strings.Contains(list, `"last_used":null`) {
+		if list := succeed(t, "token", "list", "--json", "--config", s.caddyfile()); strings.Contains(list, `"last_used":null`) {
 			t.Errorf("tokens %s", list)
 		}
 	})
@@ -238,7 +238,7 @@ func TestOtherProcess(t *testing.T) {
 	t.Run("fail/store damaged while the server runs", func(t *testing.T) {
 		s := newSite(t)
 		config := s.configure("store sqlite " + s.store())
-		token := s.token("acme")
+		token := s.issue("acme")
 		s.serve(config)
 		s.expect("/api/area/x", token, "200 acme")
 		if err := os.Rename(s.store(), s.store()+".away"); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -220,14 +221,15 @@ func TestQuery(t *testing.T) {
 // TestMalformedQuery sends each parameter in each wrong form.
 func TestMalformedQuery(t *testing.T) {
 	long := strings.Repeat("1", 10_000)
-	ids := strings.Repeat("x,", 10) + "y"
-	for i := range 100 {
-		ids += fmt.Sprintf(",%d", i)
+	var ids []string
+	for i := range 101 {
+		ids = append(ids, strconv.Itoa(i))
 	}
+	tooMany := strings.Join(ids, ",")
 	everywhere := []string{"", "%00", "a%0ab", "%ff", "%c2%85", long, "'", "%20", "$(x)", "../x"}
 	forms := map[string][]string{
-		"driver_ids":       {ids, "a,,b", ",", "a,", "a;b", "a%2Fb", strings.Repeat("a", 65)},
-		"vehicle_ids":      {ids, "a,,b", ",", "a,", "a%26b=c", strings.Repeat("a", 65)},
+		"driver_ids":       {tooMany, "a,,b", ",", "a,", "a;b", "a%2Fb", strings.Repeat("a", 65)},
+		"vehicle_ids":      {tooMany, "a,,b", ",", "a,", "a%26b=c", strings.Repeat("a", 65)},
 		"start_date":       {"2026-02-30", "2025-02-29", "2026-13-01", "2026-00-10", "2026-1-1", "26-01-01", "2026-01-01T00:00:00Z", "01/02/2026", "today"},
 		"end_date":         {"2026-02-30", "2026-04-31", "2026-01-32", "2026-01-1", "20260101", "-2026-01-01"},
 		"page":             {"0", "-1", "%2B5", "+5", "05", "1e3", "abc", "1.0", "1000001", "99999999999999999999"},

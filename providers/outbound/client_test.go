@@ -167,9 +167,16 @@ func TestDoBodyCap(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(zeros.Bytes())
 		}, -1},
+		{"fail/endless", func(w http.ResponseWriter, _ *http.Request) {
+			for {
+				if _, err := w.Write(make([]byte, limit)); err != nil {
+					return // the client has had enough
+				}
+			}
+		}, -1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c, _ := ready(t, &Client{BaseURL: serve(t, tc.send).URL, MaxBody: limit})
+			c, _ := ready(t, &Client{BaseURL: serve(t, tc.send).URL, MaxBody: limit, Timeout: caddy.Duration(2 * time.Second)})
 			resp, err := c.Do(context.Background(), &Request{Name: "test"})
 			if tc.want < 0 {
 				pe := wantError(t, err, providers.KindTooLarge, "response too large")

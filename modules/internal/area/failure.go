@@ -165,6 +165,7 @@ func ProviderText(pe *providers.Error) string {
 		return TransportPrefix + cmp.Or(pe.Message, pe.Kind.String())
 	case providers.KindInvalidJSON:
 		return MessageInvalidJSON
+	default:
+		return cmp.Or(pe.Message, http.StatusText(outcomeOf(pe.Kind).status))
 	}
-	return cmp.Or(pe.Message, http.StatusText(outcomeOf(pe.Kind).status))
 }

@@ -284,7 +284,7 @@ func obeyRules(in *Inputs, rawQuery string) error {
 			return fmt.Errorf("date %q", date)
 		}
 	}
-	if in.Err() != nil {
+	if len(in.problems) > 0 {
 		return nil
 	}
 	if from != "" && to != "" && to < from {

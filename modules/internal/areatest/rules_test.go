@@ -29,11 +29,15 @@ func TestProblems(t *testing.T) {
 	}{
 		{"ok/success", Scenario[NoCalls]{WantBody: good, WantContains: []string{"[1]"}}, nil, answer{200, good, nil}, ""},
 		{
-			"ok/failure", Scenario[NoCalls]{WantStatus: 400, WantCode: "invalid_request"}, nil,
+			"ok/failure",
+			Scenario[NoCalls]{WantStatus: 400, WantCode: "invalid_request"},
+			nil,
 			bad(`{"status":"Error","message":"m","data":null}`), "",
 		},
 		{
-			"ok/failure of maps", Scenario[NoCalls]{WantStatus: 400, WantCode: "invalid_request"}, []string{"erro", "msg"},
+			"ok/failure of maps",
+			Scenario[NoCalls]{WantStatus: 400, WantCode: "invalid_request"},
+			[]string{"erro", "msg"},
 			bad(`{"erro":true,"msg":"m"}`), "",
 		},
 		{"fail/status", Scenario[NoCalls]{WantStatus: 204}, nil, answer{200, good, nil}, "status is 200"},
@@ -43,8 +47,11 @@ func TestProblems(t *testing.T) {
 		{"fail/contains", Scenario[NoCalls]{NotContains: []string{"[1]"}}, nil, answer{200, good, nil}, `body contains "[1]"`},
 		{"fail/header contains", Scenario[NoCalls]{NotContains: []string{"xyz"}}, nil, answer{200, good, map[string]string{"Via": "xyz"}}, "header Via contains"},
 		{
-			"fail/secret in the body", Scenario[NoCalls]{}, nil,
-			answer{200, `{"status":"Success","message":"Success","data":"` + Secret + `"}`, nil}, "body contains",
+			"fail/secret in the body",
+			Scenario[NoCalls]{},
+			nil,
+			answer{200, `{"status":"Success","message":"Success","data":"` + Secret + `"}`, nil},
+			"body contains",
 		},
 		{"fail/secret in a header", Scenario[NoCalls]{}, nil, answer{200, good, map[string]string{"Via": Secret}}, "header Via contains"},
 		{"fail/header", Scenario[NoCalls]{WantHeader: map[string]string{"Age": "1"}}, nil, answer{200, good, nil}, "header Age is"},
@@ -55,7 +62,9 @@ func TestProblems(t *testing.T) {
 		{"fail/word", Scenario[NoCalls]{}, nil, answer{200, `{"status":"Error","message":"Success","data":1}`, nil}, "member status is"},
 		{"fail/message", Scenario[NoCalls]{}, nil, answer{200, `{"status":"Success","message":"OK","data":1}`, nil}, "member message is"},
 		{
-			"fail/erro", Scenario[NoCalls]{WantStatus: 400, WantCode: "invalid_request"}, []string{"erro", "msg"},
+			"fail/erro",
+			Scenario[NoCalls]{WantStatus: 400, WantCode: "invalid_request"},
+			[]string{"erro", "msg"},
 			bad(`{"erro":"true","msg":"m"}`), "member erro is",
 		},
 		{"fail/type", Scenario[NoCalls]{}, nil, answer{200, good, map[string]string{"Content-Type": "text/html"}}, "Content-Type is"},
@@ -66,12 +75,18 @@ func TestProblems(t *testing.T) {
 		{"fail/retry", Scenario[NoCalls]{}, nil, answer{200, good, map[string]string{"Retry-After": "1"}}, "Retry-After is"},
 		{"fail/challenge", Scenario[NoCalls]{}, nil, answer{200, good, map[string]string{"Www-Authenticate": "Bearer"}}, "Www-Authenticate is"},
 		{
-			"fail/no retry", Scenario[NoCalls]{WantStatus: 503, WantCode: "unavailable"}, nil,
-			answer{503, `{"status":"Error","message":"m","data":null}`, map[string]string{"X-Error-Code": "unavailable"}}, "Retry-After is",
+			"fail/no retry",
+			Scenario[NoCalls]{WantStatus: 503, WantCode: "unavailable"},
+			nil,
+			answer{503, `{"status":"Error","message":"m","data":null}`, map[string]string{"X-Error-Code": "unavailable"}},
+			"Retry-After is",
 		},
 		{
-			"fail/retry of no seconds", Scenario[NoCalls]{WantStatus: 503, WantCode: "unavailable"}, nil,
-			answer{503, `{"status":"Error","message":"m","data":null}`, map[string]string{"X-Error-Code": "unavailable", "Retry-After": "0"}}, "want whole seconds",
+			"fail/retry of no seconds",
+			Scenario[NoCalls]{WantStatus: 503, WantCode: "unavailable"},
+			nil,
+			answer{503, `{"status":"Error","message":"m","data":null}`, map[string]string{"X-Error-Code": "unavailable", "Retry-After": "0"}},
+			"want whole seconds",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

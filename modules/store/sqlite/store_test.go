@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// exit ends a helper process.
+// exit ends a child process.
 func exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -52,7 +52,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// createAccounts is what a helper process does. It writes the name of each
+// createAccounts is what a child process does. It writes the name of each
 // account to out once the store says that the account is kept.
 func createAccounts(path, name string, count int, out io.Writer) error {
 	ctx := context.Background()
