@@ -8,13 +8,19 @@ import (
 // demoCall is one operation of the contract, as the demo shows it.
 type demoCall struct {
 	title   string
+	method  string // default GET
 	target  string // below the API root
 	headers []string
+	body    string // JSON
 }
 
 // demoCalls are the operations that the gateway serves so far, with windows that end
 // today, since the simulated providers always have something recent.
 func demoCalls(now time.Time) []demoCall {
+	return append(demoFleetCalls(now), demoAccountingCalls(now)...)
+}
+
+func demoFleetCalls(now time.Time) []demoCall {
 	day := func(ago int) string { return now.UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
 	return []demoCall{
 		{
@@ -37,9 +43,16 @@ func demoCalls(now time.Time) []demoCall {
 
 // curl returns the call as a line to paste into a shell.
 func (c demoCall) curl(root, cert, token string) string {
-	args := []string{"curl", "--cacert", quote(cert), "-H", quote("Authorization: Bearer " + token)}
+	args := []string{"curl", "--cacert", quote(cert)}
+	if c.method != "" {
+		args = append(args, "-X", c.method)
+	}
+	args = append(args, "-H", quote("Authorization: Bearer "+token))
 	for _, h := range c.headers {
 		args = append(args, "-H", quote(h))
+	}
+	if c.body != "" {
+		args = append(args, "-H", quote("Content-Type: application/json"), "-d", quote(c.body))
 	}
 	return strings.Join(append(args, quote(root+c.target)), " ")
 }

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -53,7 +54,7 @@ func (c *Client) options() []Option {
 		{"base_url", func(d *caddyfile.Dispenser) error { return OneString(d, &c.BaseURL) }},
 		{"display_name", func(d *caddyfile.Dispenser) error { return OneString(d, &c.Display) }},
 		{"timeout", func(d *caddyfile.Dispenser) error { return OneDuration(d, &c.Timeout) }},
-		{"max_body", func(d *caddyfile.Dispenser) error { return oneSize(d, &c.MaxBody) }},
+		{"max_body", func(d *caddyfile.Dispenser) error { return OneSize(d, &c.MaxBody) }},
 		{"transport", c.unmarshalTransport},
 	}
 }
@@ -84,23 +85,6 @@ func (c *Client) unmarshalTransport(d *caddyfile.Dispenser) error {
 		return err
 	}
 	c.TransportRaw = caddyconfig.JSONModuleObject(mod, "protocol", "http", nil)
-	return nil
-}
-
-func oneSize(d *caddyfile.Dispenser, target *int64) error {
-	option := d.Val()
-	if *target != 0 {
-		return duplicate(d)
-	}
-	var text string
-	if !d.AllArgs(&text) {
-		return d.ArgErr()
-	}
-	n, err := humanize.ParseBytes(text)
-	if err != nil || n == 0 || n > maxMaxBody {
-		return d.Errf("%s must be a size above zero, such as 64MiB, not '%s'", option, text)
-	}
-	*target = int64(n)
 	return nil
 }
 
@@ -135,6 +119,44 @@ func OneDuration(d *caddyfile.Dispenser, target *caddy.Duration) error {
 		return d.Errf("%s must be a duration above zero, such as 30s, not '%s'", option, text)
 	}
 	*target = caddy.Duration(dur)
+	return nil
+}
+
+// OneSize reads the single argument of the option at the cursor, a number of bytes above
+// zero such as 64MiB, into target, which must still be zero.
+func OneSize(d *caddyfile.Dispenser, target *int64) error {
+	option := d.Val()
+	if *target != 0 {
+		return duplicate(d)
+	}
+	var text string
+	if !d.AllArgs(&text) {
+		return d.ArgErr()
+	}
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n == 0 || n > maxMaxBody {
+		return d.Errf("%s must be a size above zero, such as 64MiB, not '%s'", option, text)
+	}
+	*target = int64(n)
+	return nil
+}
+
+// OneNumber reads the single argument of the option at the cursor, a whole number from 1
+// to most, into target, which must still be zero.
+func OneNumber(d *caddyfile.Dispenser, target *int, most int) error {
+	option := d.Val()
+	if *target != 0 {
+		return duplicate(d)
+	}
+	var text string
+	if !d.AllArgs(&text) {
+		return d.ArgErr()
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return d.Errf("%s must be a number from 1 to %d, not '%s'", option, most, text)
+	}
+	*target = n
 	return nil
 }
 

@@ -82,3 +82,35 @@ func TestUnmarshalBlock(t *testing.T) {
 		})
 	}
 }
+
+func TestOneNumber(t *testing.T) {
+	for _, tc := range []struct {
+		name, block string
+		want        int
+		wantErr     string
+	}{
+		{"ok/least", "brand {\n rows 1\n}", 1, ""},
+		{"ok/most", "brand {\n rows 1000\n}", 1000, ""},
+		{"fail/zero", "brand {\n rows 0\n}", 0, "rows must be a number from 1 to 1000, not '0'"},
+		{"fail/more", "brand {\n rows 1001\n}", 0, "rows must be a number from 1 to 1000, not '1001'"},
+		{"fail/negative", "brand {\n rows -1\n}", 0, "rows must be a number from 1 to 1000, not '-1'"},
+		{"fail/no number", "brand {\n rows all\n}", 0, "rows must be a number from 1 to 1000, not 'all'"},
+		{"fail/no value", "brand {\n rows\n}", 0, "wrong argument count or unexpected line ending after 'rows'"},
+		{"fail/two values", "brand {\n rows 1 2\n}", 0, "wrong argument count or unexpected line ending after '1'"},
+		{"fail/twice", "brand {\n rows 1\n rows 1\n}", 1, "option 'rows' is given twice"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var c Client
+			var rows int
+			err := c.UnmarshalBlock(caddyfile.NewTestDispenser(tc.block), Option{
+				Name: "rows", Read: func(d *caddyfile.Dispenser) error { return OneNumber(d, &rows, 1000) },
+			})
+			if rows != tc.want {
+				t.Errorf("got %d, want %d", rows, tc.want)
+			}
+			if tc.wantErr == "" && err != nil || tc.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tc.wantErr)) {
+				t.Errorf("error is %v, want %q", err, tc.wantErr)
+			}
+		})
+	}
+}

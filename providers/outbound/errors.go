@@ -58,6 +58,10 @@ func classify(caller context.Context, err error) *providers.Error {
 	return &providers.Error{Kind: kind, Message: text, Err: safeCause(err)}
 }
 
+// ContextError is the error of a call that is not made, or not waited for any longer,
+// because ctx is done.
+func ContextError(ctx context.Context) *providers.Error { return classify(ctx, ctx.Err()) }
+
 func transportText(err error) (providers.Kind, string) {
 	if de, ok := errors.AsType[reverseproxy.DialError](err); ok {
 		return dialText(de)

@@ -260,6 +260,15 @@ func TestClassifyKeepsTypedErrors(t *testing.T) {
 	}
 }
 
+func TestContextError(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantError(t, ContextError(canceled), providers.KindCanceled, "request canceled")
+	late, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	wantError(t, ContextError(late), providers.KindTimeout, "timeout")
+}
+
 func TestStatusError(t *testing.T) {
 	const secret = "k&y"
 	for status, want := range map[int]providers.Kind{

@@ -117,7 +117,7 @@ func asProviderError(ctx context.Context, err error) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return classify(ctx, ctx.Err())
+		return ContextError(ctx)
 	}
 	return &providers.Error{Kind: providers.KindProvider, Err: errors.New("log-in failed")}
 }

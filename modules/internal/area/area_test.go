@@ -1,11 +1,13 @@
 package area
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -246,6 +248,79 @@ func TestAnswersDoNotShareBuffers(t *testing.T) {
 
 func echo(c *Call) error {
 	return c.Succeed(func(dst []byte) ([]byte, error) { return fmt.Appendf(dst, "%q", c.Param("id")), nil })
+}
+
+func TestSucceedParts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		parts []string
+		want  string
+	}{
+		"ok/none":          {nil, `[]`},
+		"ok/one":           {[]string{`{"a":1.0}`}, `[{"a":1.0}]`},
+		"ok/several":       {[]string{`1`, `2, 3`, `"é"`}, `[1,2, 3,"é"]`},
+		"ok/several large": {[]string{`"` + strings.Repeat("x", 1<<20) + `"`, `{}`}, `["` + strings.Repeat("x", 1<<20) + `",{}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec, _ := ask(t, http.MethodGet, "/a/things", func(c *Call) error {
+				var parts [][]byte
+				for _, part := range tc.parts {
+					parts = append(parts, []byte(part))
+				}
+				c.SucceedParts(parts)
+				return nil
+			})
+			want := `{"status":"Success","message":"Success","data":` + tc.want + `}`
+			if rec.Code != http.StatusOK || rec.Body.String() != want {
+				t.Errorf("answer is %d %.200s", rec.Code, rec.Body)
+			}
+			h := rec.Header()
+			if h.Get("Content-Length") != strconv.Itoa(len(want)) || h.Get("Content-Type") != "application/json" || h.Get("Cache-Control") != "no-store" {
+				t.Errorf("header is %v", h)
+			}
+		})
+	}
+}
+
+// lost is a connection that breaks after some pieces of the body.
+type lost struct {
+	http.ResponseWriter
+	pieces int
+}
+
+func (w *lost) Write(p []byte) (int, error) {
+	if w.pieces--; w.pieces < 0 {
+		return 0, errors.New("write tcp: broken pipe")
+	}
+	return len(p), nil
+}
+
+// TestSucceedPartsStops expects that nothing more is written to a caller who is gone, and
+// no error, since the answer has begun.
+func TestSucceedPartsStops(t *testing.T) {
+	parts := [][]byte{[]byte("1"), []byte("2"), []byte("3")}
+	for pieces := range 7 {
+		w := &lost{httptest.NewRecorder(), pieces}
+		c := newCall(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		c.SucceedParts(parts)
+		if w.pieces != -1 {
+			t.Errorf("after %d pieces: %d more were tried", pieces, -w.pieces)
+		}
+	}
+}
+
+// TestSucceedPartsCopiesNothing counts what an answer costs besides its parts.
+func TestSucceedPartsCopiesNothing(t *testing.T) {
+	parts := make([][]byte, 1000)
+	for i := range parts {
+		parts[i] = bytes.Repeat([]byte("x"), 4096)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	allocs := testing.AllocsPerRun(5, func() {
+		newCall(&lost{httptest.NewRecorder(), 1 << 20}, r).SucceedParts(parts)
+	})
+	if allocs > 50 {
+		t.Errorf("%.0f allocations for %d parts", allocs, len(parts))
+	}
 }
 
 func TestServerTiming(t *testing.T) {

@@ -76,6 +76,28 @@ func (c *Call) Succeed(data func(dst []byte) ([]byte, error)) error {
 	return nil
 }
 
+// SucceedParts answers 200 with the success envelope around an array. parts are its
+// elements, each one of them or several with commas between them; none make the empty
+// array. They are written from where they are, so that a list of any size is in memory
+// once.
+func (c *Call) SucceedParts(parts [][]byte) {
+	head, comma, tail := append(transform.AppendSuccessHead(nil), '['), []byte(","), transform.AppendSuccessTail([]byte("]"))
+	length := len(head) + len(tail) + max(0, len(parts)-1)*len(comma)
+	for _, part := range parts {
+		length += len(part)
+	}
+	c.begin(http.StatusOK, length)
+	if !c.send(head) {
+		return
+	}
+	for i, part := range parts {
+		if i > 0 && !c.send(comma) || !c.send(part) {
+			return
+		}
+	}
+	c.send(tail)
+}
+
 // fail answers with the failure in the area's shape.
 func (c *Call) fail(f *Failure, shape func([]byte, *Failure) []byte) {
 	h := c.Writer.Header()
@@ -93,19 +115,30 @@ func (c *Call) fail(f *Failure, shape func([]byte, *Failure) []byte) {
 }
 
 func (c *Call) write(status int, body []byte) {
+	c.begin(status, len(body))
+	c.send(body)
+}
+
+// begin writes the head of an answer whose body has so many bytes.
+func (c *Call) begin(status, length int) {
 	total := time.Since(c.start)
 	h := c.Writer.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Content-Length", strconv.Itoa(length))
 	h.Set("Cache-Control", "no-store")
 	h.Set(HeaderServerTiming, "gateway;dur="+millis(total-c.upstream)+", upstream;dur="+millis(c.upstream))
 	c.wrote = true
 	c.Writer.WriteHeader(status)
-	_, err := c.Writer.Write(body)
-	if err != nil {
+}
+
+// send writes a piece of the body and reports whether the caller still takes more.
+func (c *Call) send(piece []byte) bool {
+	if _, err := c.Writer.Write(piece); err != nil {
 		// The status is out and the caller is gone; there is nobody to tell.
 		c.log(zap.String("write_error", "caller went away"))
+		return false
 	}
+	return true
 }
 
 func millis(d time.Duration) string {

@@ -3,6 +3,7 @@ package area
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -17,6 +18,8 @@ const (
 	CodeInvalidRequest   = "invalid_request"
 	CodeNotFound         = "not_found"
 	CodeMethodNotAllowed = "method_not_allowed"
+	CodeBodyTooLarge     = "body_too_large"
+	CodeUnsupportedMedia = "unsupported_media_type"
 	CodeUnavailable      = "unavailable"
 	CodeNotImplemented   = "not_implemented"
 	CodeInternal         = "internal"
@@ -100,6 +103,20 @@ func internal() *Failure {
 
 func methodNotAllowed(allow string) *Failure {
 	return &Failure{Status: http.StatusMethodNotAllowed, Code: CodeMethodNotAllowed, Message: "Method Not Allowed", Allow: allow}
+}
+
+func bodyTooLarge(limit int64) *Failure {
+	return &Failure{
+		Status: http.StatusRequestEntityTooLarge, Code: CodeBodyTooLarge,
+		Message: fmt.Sprintf("body is larger than %d bytes", limit),
+	}
+}
+
+func unsupportedMediaType() *Failure {
+	return &Failure{
+		Status: http.StatusUnsupportedMediaType, Code: CodeUnsupportedMedia,
+		Message: "Content-Type must be application/json",
+	}
 }
 
 type outcome struct {

@@ -50,6 +50,11 @@ func (in *Inputs) Reject(field string) {
 	in.problems = append(in.problems, transform.Problem{Field: field, Message: field + suffixInvalid})
 }
 
+// require notes that a field is missing.
+func (in *Inputs) require(field string) {
+	in.problems = append(in.problems, transform.Problem{Field: field, Message: field + suffixRequired})
+}
+
 // Header returns the single value of a header, and whether it is there and well
 // formed: not empty, not repeated, not too long, UTF-8 without control characters.
 // It notes no problem, because the contract has words of its own for each header.
@@ -61,6 +66,38 @@ func (in *Inputs) Header(name string) (string, bool) {
 // parameters that the contract has words of its own for.
 func (in *Inputs) Query(name string) (string, bool) {
 	return single(in.query[name])
+}
+
+// Token returns an optional header of 1 to maxLen visible ASCII characters, or "". name
+// is how messages spell it.
+func (in *Inputs) Token(name string, maxLen int) string {
+	values := in.header.Values(name)
+	if len(values) == 0 {
+		return ""
+	}
+	if len(values) != 1 || !isToken(values[0], maxLen) {
+		in.Reject(name)
+		return ""
+	}
+	return values[0]
+}
+
+// RequiredToken returns a header like [Inputs.Token], of any length that a header may
+// have. One that is not there, or empty, is missing.
+func (in *Inputs) RequiredToken(name string) string {
+	if isMissing(in.header.Values(name)) {
+		in.require(name)
+		return ""
+	}
+	return in.Token(name, maxValue)
+}
+
+func isToken(s string, maxLen int) bool {
+	return s != "" && len(s) <= maxLen && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+func isMissing(values []string) bool {
+	return len(values) == 0 || len(values) == 1 && values[0] == ""
 }
 
 func single(values []string) (string, bool) {
@@ -132,6 +169,31 @@ func (in *Inputs) Int(name string, def, low, high int) int {
 		return def
 	}
 	return n
+}
+
+// Digits returns an optional parameter of 1 to maxLen digits as it is, or "".
+func (in *Inputs) Digits(name string, maxLen int) string {
+	v, ok := in.optional(name)
+	if ok && !IsDigits(v, maxLen) {
+		in.Reject(name)
+		return ""
+	}
+	return v
+}
+
+// RequiredDigits returns a parameter like [Inputs.Digits]. One that is not there, or
+// empty, is missing.
+func (in *Inputs) RequiredDigits(name string, maxLen int) string {
+	if isMissing(in.query[name]) {
+		in.require(name)
+		return ""
+	}
+	return in.Digits(name, maxLen)
+}
+
+// IsDigits reports whether s is 1 to maxLen of the digits 0 to 9.
+func IsDigits(s string, maxLen int) bool {
+	return s != "" && len(s) <= maxLen && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
 // IDs returns an optional parameter that lists ids separated by commas, without

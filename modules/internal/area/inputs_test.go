@@ -52,6 +52,8 @@ func TestInputs(t *testing.T) {
 	text := func(in *Inputs) any { return in.Text("p", 8) }
 	whole := func(in *Inputs) any { return in.Int("p", 7, 1, 1000) }
 	flag := func(in *Inputs) any { return in.Bool("p", true) }
+	digits := func(in *Inputs) any { return in.Digits("p", 4) }
+	needed := func(in *Inputs) any { return in.RequiredDigits("p", 4) }
 	oneOf := func(in *Inputs) any { return in.OneOf("p", "b", "a", "b") }
 	ids := func(in *Inputs) any { return strings.Join(in.IDs("p", 3), "|") }
 	window := func(in *Inputs) any {
@@ -97,6 +99,18 @@ func TestInputs(t *testing.T) {
 		{"fail/int too large for a machine", "p=18446744073709551617", whole, 7, "p"},
 		{"fail/int in other digits", "p=%D9%A5", whole, 7, "p"},
 		{"fail/int letters", "p=abc", whole, 7, "p"},
+
+		{"ok/digits absent", "", digits, "", ""},
+		{"ok/digits", "p=0075", digits, "0075", ""},
+		{"fail/digits too many", "p=12345", digits, "", "p"},
+		{"fail/digits empty", "p=", digits, "", "p"},
+		{"fail/digits twice", "p=1&p=1", digits, "", "p"},
+		{"fail/digits with a sign", "p=-1", digits, "", "p"},
+		{"fail/digits with a point", "p=1.0", digits, "", "p"},
+		{"fail/digits of another script", "p=%D9%A1", digits, "", "p"},
+		{"ok/required digits", "p=1", needed, "1", ""},
+		{"fail/required digits too many", "p=12345", needed, "", "p"},
+		{"fail/required digits twice", "p=&p=", needed, "", "p"},
 
 		{"ok/bool absent", "", flag, true, ""},
 		{"ok/bool true", "p=true", flag, true, ""},
@@ -212,6 +226,66 @@ func TestHeader(t *testing.T) {
 				t.Error("a header is noted as a problem")
 			}
 		})
+	}
+}
+
+func TestToken(t *testing.T) {
+	const name = "Idempotency-Key"
+	for _, tc := range []struct {
+		name                string
+		values              []string
+		want                string
+		optional, necessary string // problems
+	}{
+		{"ok/plain", []string{"!key~"}, "!key~", "", ""},
+		{"ok/longest", []string{"12345678"}, "12345678", "", ""},
+		{"fail/missing", nil, "", "", " is required"},
+		{"fail/empty", []string{""}, "", " is invalid", " is required"},
+		{"fail/repeated", []string{"a", "a"}, "", " is invalid", " is invalid"},
+		{"fail/empty repeated", []string{"", ""}, "", " is invalid", " is invalid"},
+		{"fail/blank", []string{"a b"}, "", " is invalid", " is invalid"},
+		{"fail/control character", []string{"a\x1f"}, "", " is invalid", " is invalid"},
+		{"fail/delete", []string{"a\x7f"}, "", " is invalid", " is invalid"},
+		{"fail/not ASCII", []string{"é"}, "", " is invalid", " is invalid"},
+		{"fail/not UTF-8", []string{"\xff"}, "", " is invalid", " is invalid"},
+		{"fail/longer than a header may be", []string{strings.Repeat("a", maxValue+1)}, "", " is invalid", " is invalid"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			problem := func(in *Inputs) string {
+				switch len(in.problems) {
+				case 0:
+					return ""
+				case 1:
+					return strings.TrimPrefix(in.problems[0].Message, name)
+				default:
+					return fmt.Sprint(in.problems)
+				}
+			}
+			in := &Inputs{header: http.Header{name: tc.values}}
+			if got := in.Token(name, 8); got != tc.want || problem(in) != tc.optional {
+				t.Errorf("Token = %q, %q", got, problem(in))
+			}
+			in = &Inputs{header: http.Header{name: tc.values}}
+			if got := in.RequiredToken(name); got != tc.want || problem(in) != tc.necessary {
+				t.Errorf("RequiredToken = %q, %q", got, problem(in))
+			}
+		})
+	}
+	in := &Inputs{header: http.Header{name: {"123456789"}}}
+	if got := in.Token(name, 8); got != "" || in.Err() == nil {
+		t.Errorf("Token = %q, longer than it may be", got)
+	}
+	if got := in.RequiredToken(name); got != "123456789" {
+		t.Errorf("RequiredToken = %q", got)
+	}
+}
+
+func TestRequiredDigitsThatAreMissing(t *testing.T) {
+	for _, query := range []string{"", "p", "p=", "P=1"} {
+		in := inputsOf(t, query)
+		if got := in.RequiredDigits("p", 4); got != "" || in.Err() == nil || in.Err().Error() != "p is required" {
+			t.Errorf("%q: RequiredDigits = %q, %v", query, got, in.Err())
+		}
 	}
 }
 

@@ -96,6 +96,15 @@ func (s *Suite[H, F]) Load(tb testing.TB) (h H, fake F, logs func() []string) {
 	return h, s.Open(h, zap.New(core)), func() []string { return lines(observed.All()) }
 }
 
+// Serve sends the request of a scenario to a handler that was loaded before, without a
+// look at what the scenario wants. broken are the rules of every answer that the answer
+// does not keep.
+func (s *Suite[H, F]) Serve(tb testing.TB, h H, sc Scenario[F]) (rec *httptest.ResponseRecorder, broken []string) {
+	tb.Helper()
+	rec = s.serve(tb, h, sc)
+	return rec, s.broken(rec)
+}
+
 func lines(entries []observer.LoggedEntry) []string {
 	enc := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	out := make([]string, 0, len(entries))
