@@ -219,10 +219,14 @@ func CleanMessage(message string, secrets ...string) string {
 // replacement stands in for bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
+// minSecret is the length in bytes below which nothing is masked: a user name of one
+// letter would take all words apart, and is no secret.
+const minSecret = 3
+
 func maskSecrets(message string, secrets []string) string {
 	forms := make([]string, 0, 4*len(secrets))
 	for _, s := range secrets {
-		if s != "" {
+		if len(s) >= minSecret {
 			forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s), strings.ToValidUTF8(s, replacement))
 		}
 	}
