@@ -48,7 +48,7 @@ var layers = []layer{
 
 	// Handlers and the app. No handler knows another one or a concrete provider.
 	{"modules/gateway", []string{"modules/store", "caddyfiles"}, nil},
-	{"modules/auth", []string{"modules/gateway", "modules/internal/..."}, nil},
+	{"modules/auth", []string{"modules/gateway", "modules/internal/...", "transform"}, nil},
 	{"modules/health", []string{"modules/gateway", "modules/internal/..."}, nil},
 	{"modules/docs", []string{"modules/internal/..."}, nil},
 	{"modules/sandbox/...", []string{"modules/sandbox/internal/..."}, nil},
