@@ -132,6 +132,7 @@ func serve(t *testing.T, opts Options) *httptest.Server {
 }
 
 func TestFaultsByHeader(t *testing.T) {
+	t.Parallel()
 	srv := serve(t, Options{})
 	for _, kind := range sim.Kinds() {
 		check := outcomes[sim.Fault(kind)]
@@ -176,6 +177,7 @@ func TestFaultsByHeader(t *testing.T) {
 }
 
 func TestFaultsByCredential(t *testing.T) {
+	t.Parallel()
 	srv := serve(t, Options{})
 	for kind, check := range outcomes {
 		if kind == sim.Huge {
@@ -262,6 +264,7 @@ func TestDropSession(t *testing.T) {
 }
 
 func TestShift(t *testing.T) {
+	t.Parallel()
 	c := newClient(t, Options{Faults: []Fault{{Kind: "shift"}}})
 	for _, limit := range []string{"1", "100", "1000"} {
 		t.Run("ok/events by "+limit, func(t *testing.T) {

@@ -185,6 +185,21 @@ func TestFleetrockFilters(t *testing.T) {
 	t.Run("ok/nothing matches", func(t *testing.T) {
 		c.fleetrock(token, "start=2020-01-01&end=2020-01-31").expect(t, http.StatusOK, `{"repair_orders":[]}`)
 	})
+	t.Run("ok/everything up to an end", func(t *testing.T) {
+		var want []string
+		for _, row := range all {
+			if between("date_created", "2000-01-01 00:00:00", "2026-07-31 23:59:59")(row) {
+				want = append(want, row.Raw)
+			}
+		}
+		var got []string
+		for _, row := range c.fleetrock(token, "end=2026-07-31").get("repair_orders").Array() {
+			got = append(got, row.Raw)
+		}
+		if len(want) < 100 || !slices.Equal(got, want) {
+			t.Errorf("%d rows, want %d", len(got), len(want))
+		}
+	})
 	t.Run("ok/months add up", func(t *testing.T) {
 		rows := 0
 		for _, month := range []string{"start=2026-07-01&end=2026-07-31", "start=2026-08-01&end=2026-08-31", "start=2026-09-01&end=2026-09-30"} {
@@ -235,6 +250,21 @@ func TestFleetrockSession(t *testing.T) {
 		if got, want := c.fleetrock("x", "").body, strings.TrimSpace(recording(t, "fleetrock/error_in_body.json").Raw); got != want {
 			t.Errorf("body %s, want %s", got, want)
 		}
+	})
+	t.Run("ok/raw key as a token", func(t *testing.T) {
+		raw := func(token string, headers ...string) answer {
+			return c.do(http.MethodGet, "/fleetrock/API/GetRO?username=rawkey-tenant&id=3841016&token="+token, "", headers...)
+		}
+		if a := raw("demo"); a.get("repair_orders.#").Int() == 0 {
+			t.Errorf("body %.200s", a.body)
+		}
+		login := c.do(http.MethodGet, "/fleetrock/API/GetToken?username=rawkey-tenant&key=demo", "").get("token").String()
+		for _, token := range []string{login, "", "invalid"} {
+			raw(token).expect(t, http.StatusOK, fleetrockError("Invalid token."))
+		}
+		raw("demo", faultHeader, "drop_session").expect(t, http.StatusOK, fleetrockError("Invalid token."))
+		raw("fault-forbidden").expect(t, http.StatusForbidden, fleetrockError("Forbidden."))
+		c.fleetrock("demo", "").expect(t, http.StatusOK, fleetrockError("Invalid token."))
 	})
 	t.Run("fail/expired", func(t *testing.T) {
 		clock.Advance(10*time.Minute - time.Second)

@@ -30,6 +30,7 @@ func allEvents(t *testing.T, c client, query string) []gjson.Result {
 }
 
 func TestLytxEventsLookRecorded(t *testing.T) {
+	t.Parallel()
 	c := newClient(t, Options{})
 	recorded := recording(t, "lytx/video_safety_eventsWithMetadata.limit50.json").Array()
 	rows := allEvents(t, c, "")
@@ -74,6 +75,7 @@ func firstShape(rows []gjson.Result, path string) string {
 }
 
 func TestLytxEventsPeculiarities(t *testing.T) {
+	t.Parallel()
 	c := newClient(t, Options{})
 	rows := allEvents(t, c, "")
 	var unassigned, nullVehicle, notReviewed, fraction, trimmed int
@@ -144,6 +146,7 @@ func TestLytxOrphans(t *testing.T) {
 }
 
 func TestLytxEventsPaging(t *testing.T) {
+	t.Parallel()
 	c := newClient(t, Options{})
 	for _, tc := range []struct {
 		query, field string
@@ -181,6 +184,7 @@ func TestLytxEventsPaging(t *testing.T) {
 }
 
 func TestLytxEventsFilters(t *testing.T) {
+	t.Parallel()
 	c := newClient(t, Options{})
 	all := allEvents(t, c, "")
 	sample := all[slices.IndexFunc(all, func(r gjson.Result) bool { return r.Get("driverEmployeeNum").String() != "" })]
@@ -292,6 +296,7 @@ func TestLytxRefusalsLookRecorded(t *testing.T) {
 }
 
 func TestDataDependsOnSeedAndDay(t *testing.T) {
+	t.Parallel()
 	later := newClock()
 	later.Advance(12 * time.Hour) // the same day of UTC
 	tomorrow := newClock()

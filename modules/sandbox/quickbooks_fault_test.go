@@ -21,7 +21,9 @@ func fetchBooks(t *testing.T, srv *httptest.Server, method, target, body, token 
 }
 
 func TestQuickBooksFaultsByToken(t *testing.T) {
-	srv := serve(t, Options{Throttle: unthrottled})
+	t.Parallel()
+	srv := httptest.NewServer(newCompany(t).handler)
+	t.Cleanup(srv.Close)
 	read, list := "/account/35", "/query?query="+url.QueryEscape("select * from Vendor maxresults 20")
 	for kind, check := range outcomes {
 		switch kind {
@@ -86,7 +88,7 @@ func TestQuickBooksFaultsByToken(t *testing.T) {
 }
 
 func TestQuickBooksPagesThatLie(t *testing.T) {
-	c := unbooked(t)
+	c := newCompany(t)
 	page := func(fault string, start, size int) []string {
 		statement := "select * from Vendor startposition " + strconv.Itoa(start) + " maxresults " + strconv.Itoa(size)
 		a := c.books(http.MethodGet, "/query?query="+url.QueryEscape(statement), "", "Authorization", "Bearer fault-"+fault)
@@ -148,7 +150,7 @@ func TestQuickBooksPagesThatLie(t *testing.T) {
 }
 
 func TestQuickBooksRepeats(t *testing.T) {
-	c := unbooked(t)
+	c := newCompany(t)
 	count := func() int64 {
 		return c.books(http.MethodGet, "/query?query="+url.QueryEscape("select count(*) from Purchase"), "").get("QueryResponse.totalCount").Int()
 	}
@@ -170,7 +172,7 @@ func TestQuickBooksRepeats(t *testing.T) {
 		c.books(http.MethodPost, "/purchase", update).expectFault(t, 400, "5010", "Stale")
 	})
 	t.Run("ok/another company", func(t *testing.T) {
-		a := c.do(http.MethodPost, "/quickbooks/v3/company/8/purchase?requestid=abc", set(t, purchaseBody, "PrivateNote", `"x"`), "Authorization", "Bearer demo")
+		a := c.do(http.MethodPost, company+"8/purchase?requestid=abc", set(t, purchaseBody, "PrivateNote", `"x"`), "Authorization", "Bearer demo")
 		a.expect(t, http.StatusOK, "")
 	})
 	t.Run("ok/after a refusal", func(t *testing.T) {
@@ -192,7 +194,8 @@ func TestQuickBooksRepeats(t *testing.T) {
 }
 
 func TestQuickBooksLostAnswers(t *testing.T) {
-	srv := serve(t, Options{Throttle: unthrottled})
+	srv := httptest.NewServer(newCompany(t).handler)
+	t.Cleanup(srv.Close)
 	count := func() string {
 		a, err := fetchBooks(t, srv, http.MethodGet, "/query?query="+url.QueryEscape("select count(*) from Purchase"), "", "demo")
 		if err != nil {
@@ -229,7 +232,7 @@ func TestQuickBooksLostAnswers(t *testing.T) {
 // TestQuickBooksConcurrentWrites is for the race detector, and checks that nothing is
 // written twice and no change is lost.
 func TestQuickBooksConcurrentWrites(t *testing.T) {
-	c := unbooked(t)
+	c := newCompany(t)
 	p := c.save("/purchase", purchaseBody)
 	const callers = 8
 	var wg sync.WaitGroup
@@ -241,7 +244,7 @@ func TestQuickBooksConcurrentWrites(t *testing.T) {
 			a := c.books(http.MethodPost, "/purchase", update)
 			repeated := c.books(http.MethodPost, "/purchase?requestid=same", purchaseBody)
 			vendor := c.books(http.MethodPost, "/vendor", `{"DisplayName":"Vendor of caller `+strconv.Itoa(i)+`"}`)
-			other := c.do(http.MethodGet, "/quickbooks/v3/company/"+strconv.Itoa(i+1)+"/account/35", "", "Authorization", "Bearer demo")
+			other := c.do(http.MethodGet, company+strconv.Itoa(i+1)+"/account/35", "", "Authorization", "Bearer demo")
 			rows := c.books(http.MethodGet, "/query?query="+url.QueryEscape("select * from Purchase where PaymentType = 'CreditCard' orderby TxnDate desc maxresults 50"), "")
 			if vendor.status != http.StatusOK || other.status != http.StatusOK || !gjson.Valid(rows.body) {
 				t.Errorf("answered %d, %d, %.100s", vendor.status, other.status, rows.body)

@@ -49,6 +49,7 @@ func TestQuikQReportLooksRecorded(t *testing.T) {
 }
 
 func TestQuikQReport(t *testing.T) {
+	t.Parallel()
 	c := newClient(t, Options{})
 	token := c.quikqToken()
 	whole := c.quikq(token, "2026-01-01", "2026-12-31")
