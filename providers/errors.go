@@ -42,6 +42,9 @@ const (
 	// KindUnavailable means that the gateway did not call the provider, to protect
 	// it or itself.
 	KindUnavailable
+	// KindInvalid means that the provider module refuses an input of the caller
+	// before anything is sent; the message names the input, as in "page is invalid".
+	KindInvalid
 	// KindCanceled means that the caller went away before the answer.
 	KindCanceled
 )
@@ -60,6 +63,7 @@ var (
 	ErrUnreachable = errors.New("provider unreachable")
 	ErrTimeout     = errors.New("provider timed out")
 	ErrUnavailable = errors.New("provider not called")
+	ErrInvalid     = errors.New("invalid input")
 	ErrCanceled    = errors.New("caller went away")
 )
 
@@ -76,6 +80,7 @@ var sentinels = [...]error{
 	KindUnreachable: ErrUnreachable,
 	KindTimeout:     ErrTimeout,
 	KindUnavailable: ErrUnavailable,
+	KindInvalid:     ErrInvalid,
 	KindCanceled:    ErrCanceled,
 }
 

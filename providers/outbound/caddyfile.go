@@ -89,12 +89,9 @@ func (c *Client) unmarshalTransport(d *caddyfile.Dispenser) error {
 
 func oneSize(d *caddyfile.Dispenser, target *int64) error {
 	option := d.Val()
-	if *target != 0 {
-		return duplicate(d)
-	}
-	var text string
-	if !d.AllArgs(&text) {
-		return d.ArgErr()
+	text, err := argument(d, *target != 0)
+	if err != nil {
+		return err
 	}
 	n, err := humanize.ParseBytes(text)
 	if err != nil || n == 0 || n > maxMaxBody {
@@ -107,15 +104,14 @@ func oneSize(d *caddyfile.Dispenser, target *int64) error {
 // OneString reads the single argument of the option at the cursor into target, which
 // must still be empty: an option given twice is an error.
 func OneString(d *caddyfile.Dispenser, target *string) error {
-	if *target != "" {
-		return duplicate(d)
+	text, err := argument(d, *target != "")
+	if err != nil {
+		return err
 	}
-	if !d.AllArgs(target) {
-		return d.ArgErr()
-	}
-	if *target == "" {
+	if text == "" {
 		return d.Err("the value must not be empty")
 	}
+	*target = text
 	return nil
 }
 
@@ -123,12 +119,9 @@ func OneString(d *caddyfile.Dispenser, target *string) error {
 // zero such as 30s, into target, which must still be zero.
 func OneDuration(d *caddyfile.Dispenser, target *caddy.Duration) error {
 	option := d.Val()
-	if *target != 0 {
-		return duplicate(d)
-	}
-	var text string
-	if !d.AllArgs(&text) {
-		return d.ArgErr()
+	text, err := argument(d, *target != 0)
+	if err != nil {
+		return err
 	}
 	dur, err := caddy.ParseDuration(text)
 	if err != nil || dur <= 0 {
@@ -136,6 +129,19 @@ func OneDuration(d *caddyfile.Dispenser, target *caddy.Duration) error {
 	}
 	*target = caddy.Duration(dur)
 	return nil
+}
+
+// argument returns the single argument of the option at the cursor. given says that the
+// option was read before.
+func argument(d *caddyfile.Dispenser, given bool) (string, error) {
+	if given {
+		return "", duplicate(d)
+	}
+	var text string
+	if !d.AllArgs(&text) {
+		return "", d.ArgErr()
+	}
+	return text, nil
 }
 
 func duplicate(d *caddyfile.Dispenser) error {

@@ -122,6 +122,7 @@ var outcomes = map[providers.Kind]outcome{
 	providers.KindUnreachable: {http.StatusBadGateway, CodeProviderUnreachable},
 	providers.KindTimeout:     {http.StatusGatewayTimeout, CodeProviderTimeout},
 	providers.KindUnavailable: {http.StatusServiceUnavailable, CodeUnavailable},
+	providers.KindInvalid:     {http.StatusBadRequest, CodeInvalidRequest},
 	providers.KindCanceled:    {statusClientGone, codeCanceled},
 }
 
