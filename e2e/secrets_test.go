@@ -136,7 +136,7 @@ func testProductionSecrets(t *testing.T) {
 		t.Error("the configuration does not have the placeholder of the map provider's token")
 	}
 	logged := string(read(t, w.g.process.stderr))
-	for _, want := range []string{`"logger":"http.log.access`, `"msg":"provider call failed"`, `"level":"debug"`} {
+	for _, want := range []string{`"logger":"http.log.access`, `"msg":"provider failed"`, `"level":"debug"`} {
 		if !strings.Contains(logged, want) {
 			t.Errorf("the log has no %s", want)
 		}
@@ -227,7 +227,7 @@ func testSandboxSecrets(t *testing.T) {
 	}
 	plantElsewhere(t, w)
 	logged := string(read(t, log))
-	for _, want := range []string{`"logger":"http.log.access`, `"msg":"provider call failed"`, `"level":"debug"`} {
+	for _, want := range []string{`"logger":"http.log.access`, `"msg":"provider failed"`, `"level":"debug"`} {
 		if !strings.Contains(logged, want) {
 			t.Errorf("the log has no %s", want)
 		}

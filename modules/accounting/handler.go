@@ -30,7 +30,8 @@ type Handler struct {
 	// `gateway.accounting`. Required.
 	ProviderRaw json.RawMessage `json:"provider,omitempty" caddy:"namespace=gateway.accounting inline_key=name"`
 
-	logger *zap.Logger
+	provider accounting.Provider
+	logger   *zap.Logger
 }
 
 // CaddyModule returns the Caddy module information.
@@ -44,7 +45,8 @@ func (Handler) CaddyModule() caddy.ModuleInfo {
 // Provision loads the provider.
 func (h *Handler) Provision(ctx caddy.Context) error {
 	h.logger = ctx.Logger()
-	_, err := area.LoadProvider[accounting.Provider](ctx, h, h.ProviderRaw)
+	var err error
+	h.provider, err = area.LoadProvider[accounting.Provider](ctx, h, h.ProviderRaw)
 	return err
 }
 
@@ -64,6 +66,7 @@ var contract = area.Area[*Handler]{
 	},
 	Shape:        area.Envelope,
 	ProviderText: area.ProviderText,
+	Provider:     func(h *Handler) string { return h.provider.DisplayName() },
 }
 
 // ServeHTTP serves the operations of contract 4.1.

@@ -55,6 +55,7 @@ var contract = area.Area[*Handler]{
 	},
 	Shape:        area.Envelope,
 	ProviderText: area.ProviderText,
+	Provider:     func(h *Handler) string { return h.provider.DisplayName() },
 }
 
 // ServeHTTP serves the operations of contract 4.4.

@@ -59,6 +59,7 @@ var contract = area.Area[*Handler]{
 	Shape: area.Envelope,
 	// Whatever goes wrong at the provider is one row of contract 7.5.
 	ProviderText: func(*providers.Error) string { return "Provider Error" },
+	Provider:     func(h *Handler) string { return h.provider.DisplayName() },
 }
 
 // ServeHTTP serves the operations of contract 4.5.

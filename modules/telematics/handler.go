@@ -70,6 +70,7 @@ var contract = area.Area[*Handler]{
 	},
 	Shape:        area.Envelope,
 	ProviderText: providerText,
+	Provider:     func(h *Handler) string { return h.provider.DisplayName() },
 }
 
 // messageAPIKey is the row of contract 7.3 for a key that is missing here and for one

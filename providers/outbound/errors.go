@@ -55,7 +55,7 @@ func classify(caller context.Context, err error) *providers.Error {
 		return &providers.Error{Kind: providers.KindCanceled, Message: textCanceled}
 	}
 	kind, text := transportText(err)
-	return &providers.Error{Kind: kind, Message: text, Err: safeCause(err)}
+	return &providers.Error{Kind: kind, Message: text, Err: cause(err)}
 }
 
 func transportText(err error) (providers.Kind, string) {
@@ -119,19 +119,16 @@ func isTLS(err error) bool {
 		strings.Contains(err.Error(), "tls: ") || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
 }
 
-// safeCause keeps the text of errors that are known to describe only the connection,
-// and the mere type of all others.
-func safeCause(err error) error {
-	if oe, ok := errors.AsType[*net.OpError](err); ok {
-		return oe
+// cause keeps the text of errors that are known to describe only the connection, and
+// the mere type of all others.
+func cause(err error) error {
+	_, isOp := errors.AsType[*net.OpError](err)
+	_, isDial := errors.AsType[reverseproxy.DialError](err)
+	if isOp || isDial || isTLS(err) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return providers.SafeCause(err)
 	}
-	if de, ok := errors.AsType[reverseproxy.DialError](err); ok {
-		return de
-	}
-	if isTLS(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
-	}
-	return fmt.Errorf("%T", err)
+	return providers.SafeCause(fmt.Errorf("%T", err))
 }
 
 // TooLarge is the error of an answer, or of several that belong together, that exceeds
