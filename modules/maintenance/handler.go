@@ -79,10 +79,7 @@ const maxEvent = 64
 
 // listOrders is contract 4.5 #16.
 func (h *Handler) listOrders(c *area.Call) error {
-	in, err := c.Inputs()
-	if err != nil {
-		return err
-	}
+	in := c.Inputs()
 	username, okName := in.Header(headerUsername)
 	key, okKey := in.Header(headerAPIKey)
 	if !okName || !okKey {

@@ -122,9 +122,10 @@ func (a *Area[H]) serve(op *Operation[H], h H, c *Call, logger *zap.Logger) (err
 	return op.Serve(h, c)
 }
 
-// find returns the operation that the path and the method name. Paths are compared
-// as sent: case-sensitively, undecoded, and with one optional slash at the end, since
-// only this table decides what a contract path is, not Caddy's lenient matchers.
+// find returns the operation that the path and the method name. Paths are compared as
+// they arrive here: case-sensitively, undecoded, and with one optional slash at the
+// end, since only this table decides what a contract path is, not Caddy's lenient
+// matchers. What handle_path did before, such as merging slashes, stands.
 func (a *Area[H]) find(c *Call) (*Operation[H], error) {
 	path := strings.TrimSuffix(c.Request.URL.EscapedPath(), "/")
 	var allow []string
