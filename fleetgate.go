@@ -1,10 +1,9 @@
 // Package fleetgate compiles the gateway into Caddy: importing it registers every
-// module of this repository. It is what `xcaddy build --with
-// github.com/fleetgate/fleetgate` takes in.
+// module of this repository, which are the app and its handlers, the stores and the
+// providers. It is what `xcaddy build --with github.com/fleetgate/fleetgate` takes in.
 package fleetgate
 
 import (
-	// HTTP handlers and the app.
 	_ "github.com/fleetgate/fleetgate/modules/accounting"
 	_ "github.com/fleetgate/fleetgate/modules/auth"
 	_ "github.com/fleetgate/fleetgate/modules/fuel"
@@ -13,12 +12,8 @@ import (
 	_ "github.com/fleetgate/fleetgate/modules/maintenance"
 	_ "github.com/fleetgate/fleetgate/modules/maps"
 	_ "github.com/fleetgate/fleetgate/modules/sandbox"
-	_ "github.com/fleetgate/fleetgate/modules/telematics"
-
-	// Stores.
 	_ "github.com/fleetgate/fleetgate/modules/store/sqlite"
-
-	// Providers.
+	_ "github.com/fleetgate/fleetgate/modules/telematics"
 	_ "github.com/fleetgate/fleetgate/providers/accounting/quickbooks"
 	_ "github.com/fleetgate/fleetgate/providers/fuel/quikq"
 	_ "github.com/fleetgate/fleetgate/providers/maintenance/fleetrock"

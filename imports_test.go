@@ -48,7 +48,7 @@ var layers = []layer{
 
 	// Handlers and the app. No handler knows another one or a concrete provider.
 	{"modules/gateway", []string{"modules/store", "caddyfiles"}, nil},
-	{"modules/auth", []string{"modules/gateway", "modules/internal/..."}, nil},
+	{"modules/auth", []string{"modules/gateway", "modules/internal/...", "transform"}, nil},
 	{"modules/health", []string{"modules/gateway", "modules/internal/..."}, nil},
 	{"modules/docs", []string{"modules/internal/..."}, nil},
 	{"modules/sandbox/...", []string{"modules/sandbox/internal/..."}, nil},
@@ -61,7 +61,8 @@ var layers = []layer{
 	{"providers", nil, stdOnly},
 	{"providers/outbound", []string{"providers", "transform"}, nil},
 	{"providers/*", []string{"providers"}, stdOnly},
-	{"providers/*/*test", []string{"providers", "providers/$1", "transform"}, stdOnly},
+	{"providers/internal/upstreamtest", []string{"providers"}, stdOnly},
+	{"providers/*/*test", []string{"providers", "providers/$1", "providers/internal/upstreamtest", "transform"}, stdOnly},
 	{"providers/*/*", []string{"providers", "providers/$1", "providers/$1/$2/...", "providers/outbound", "transform"}, nil},
 
 	{"transform", nil, []string{"github.com/tidwall/"}},
@@ -222,7 +223,13 @@ func TestViolations(t *testing.T) {
 		{"fail/provider takes a helper", "providers/fuel/quikq", "modules/internal/area", false},
 		{"fail/provider takes the suite", "providers/fuel/quikq", "providers/fuel/fueltest", false},
 		{"ok/suite takes its contract", "providers/fuel/fueltest", "providers/fuel", true},
+		{"ok/suite takes the test upstream", "providers/fuel/fueltest", "providers/internal/upstreamtest", true},
 		{"fail/suite takes Caddy", "providers/fuel/fueltest", "!github.com/caddyserver/caddy/v2", false},
+		{"fail/suite takes a provider", "providers/fuel/fueltest", "providers/fuel/quikq", false},
+		{"ok/test upstream takes the errors", "providers/internal/upstreamtest", "providers", true},
+		{"fail/test upstream takes a contract", "providers/internal/upstreamtest", "providers/fuel", false},
+		{"fail/test upstream takes Caddy", "providers/internal/upstreamtest", "!github.com/caddyserver/caddy/v2", false},
+		{"fail/provider takes the test upstream", "providers/fuel/quikq", "providers/internal/upstreamtest", false},
 		{"ok/contract takes the errors", "providers/fuel", "providers", true},
 		{"fail/contract takes Caddy", "providers/fuel", "!github.com/caddyserver/caddy/v2", false},
 		{"fail/contract takes transform", "providers/fuel", "transform", false},

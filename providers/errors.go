@@ -6,6 +6,7 @@ package providers
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -43,7 +44,7 @@ const (
 	// it or itself.
 	KindUnavailable
 	// KindInvalid means that the provider module refuses an input of the caller
-	// before anything is sent; the message names the input.
+	// before anything is sent; the message names the input, as in "page is invalid".
 	KindInvalid
 	// KindCanceled means that the caller went away before the answer.
 	KindCanceled
@@ -108,8 +109,28 @@ type Error struct {
 	// RetryAfter is the provider's own wish, 0 when it named none.
 	RetryAfter time.Duration
 
-	// Err is the cause, for logs. It must not carry URLs or credentials.
+	// Err is the cause. Logs show its text only if [SafeCause] made it, and else its
+	// type, because most errors of HTTP clients carry the URL.
 	Err error
+}
+
+// SafeCause marks an error whose text holds neither a URL nor a credential, so that
+// logs may show it.
+func SafeCause(err error) error { return safeCause{err} }
+
+type safeCause struct{ error }
+
+func (c safeCause) Unwrap() error { return c.error }
+
+// Cause is what logs show of Err; empty when there is none.
+func (e *Error) Cause() string {
+	if e.Err == nil {
+		return ""
+	}
+	if c, ok := errors.AsType[safeCause](e.Err); ok {
+		return c.Error()
+	}
+	return fmt.Sprintf("%T", e.Err)
 }
 
 // Error returns the kind and the message. It never includes the cause, which an

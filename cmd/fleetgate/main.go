@@ -2,8 +2,9 @@
 package main
 
 import (
-	_ "time/tzdata" // the provider's business days need zones on machines without a zone database
+	_ "time/tzdata" // as in builds by xcaddy: zones on machines without a zone database
 
+	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
@@ -11,5 +12,9 @@ import (
 )
 
 func main() {
+	caddy.CustomBinaryName = "fleetgate"
+	caddy.CustomLongDescription = `Fleetgate is Caddy with modules that put fleet-business providers behind one
+bearer token and one JSON envelope. All of Caddy's commands work; 'fleetgate
+gateway' has the gateway's own.`
 	caddycmd.Main()
 }

@@ -26,9 +26,9 @@ const (
 
 // common reads the inputs of every operation of contract 4.1.
 func common(c *area.Call) (in *area.Inputs, cred accounting.Credential, minorVersion string, err error) {
-	in, err = c.Inputs()
-	if err != nil {
-		return nil, cred, "", err
+	in = c.Inputs()
+	if err := in.Err(); err != nil {
+		return nil, cred, "", err // of a query that does not parse, no parameter is missing
 	}
 	cred.RealmID = in.RequiredDigits("realmId", maxRealmID)
 	cred.AccessToken = in.RequiredToken(headerAccessToken)

@@ -62,6 +62,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	h.area = area.Area[*Handler]{
 		Name: "accounting", Operations: operations,
 		Shape: area.Envelope, ProviderText: h.providerText,
+		Provider: func(h *Handler) string { return h.provider.DisplayName() },
 	}
 	var err error
 	h.provider, err = area.LoadProvider[accounting.Provider](ctx, h, h.ProviderRaw)

@@ -76,10 +76,12 @@ func TestMethods(t *testing.T) {
 		{"PUT", "/accounting/purchases", "GET, POST"},
 		{"HEAD", "/accounting/purchases", "GET, POST"},
 		{"DELETE", "/accounting/purchases/17", "GET"},
-		{"POST", "/accounting/purchases/update", "GET, PUT"},
+		{"POST", "/accounting/purchases/update", "PUT"},
+		{"GET", "/accounting/purchases/update", "PUT"},
+		{"GET", "/accounting/vendors/update", "PUT"},
 		{"PATCH", "/accounting/vendors/", "GET, POST"},
 		{"PUT", "/accounting/vendors/17", "GET"},
-		{"POST", "/accounting/vendors/update/", "GET, PUT"},
+		{"POST", "/accounting/vendors/update/", "PUT"},
 	} {
 		scenarios = append(scenarios, scenario{
 			Name: "fail/" + tc.method + " " + tc.path, Method: tc.method, Target: tc.path, Header: headers(), Verdict: areatest.Allowed(),

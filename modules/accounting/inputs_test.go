@@ -120,7 +120,7 @@ func TestPathIDs(t *testing.T) {
 		}
 		field := string(op.asked.Kind) + "_id"
 		for _, id := range []string{
-			"a", "17a", "-17", "+17", "1.7", "1e3", "%31", "1%2F7", "%00", "17%20", "'17'", "*", "update", "create", "%D9%A1", "..", strings.Repeat("9", 21), strings.Repeat("1", 10_000),
+			"a", "17a", "-17", "+17", "1.7", "1e3", "%31", "1%2F7", "%00", "17%20", "'17'", "*", "create", "%D9%A1", "..", strings.Repeat("9", 21), strings.Repeat("1", 10_000),
 		} {
 			scenarios = append(scenarios, op.refused(id[:min(len(id), 24)], target(id), headers(), 400, "invalid_request", failure(field+invalid)))
 		}

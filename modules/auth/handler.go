@@ -15,6 +15,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetgate/fleetgate/modules/gateway"
+	"github.com/fleetgate/fleetgate/transform"
 )
 
 const (
@@ -26,9 +27,6 @@ const (
 
 	// userID is the placeholder that Caddy's access log prints as user_id.
 	userID = "http.auth.user.id"
-
-	// notFoundBody is the common envelope for a path that no area knows.
-	notFoundBody = `{"status":"Error","message":"Not Found","data":null}`
 )
 
 func init() {
@@ -48,7 +46,8 @@ func init() {
 // why the caller is not known.
 //
 // A request that no handler behind it answers gets status 404 and a JSON body,
-// not the empty 200 that Caddy would give.
+// not the empty 200 that Caddy would give; so does one below another spelling of
+// the base /api. A handler behind it that panics answers 500.
 //
 // The app `gateway` must be configured. Placeholders:
 //
@@ -57,7 +56,8 @@ func init() {
 // `{http.auth.user.id}` | The name of the caller's account; unset for an unknown caller
 // `{http.vars.request_id}` | The id of the request
 type Handler struct {
-	app *gateway.App
+	app    *gateway.App
+	logger *zap.Logger
 }
 
 // CaddyModule returns the Caddy module information.
@@ -70,18 +70,10 @@ func (Handler) CaddyModule() caddy.ModuleInfo {
 
 // Provision finds the gateway app.
 func (h *Handler) Provision(ctx caddy.Context) error {
-	app, err := ctx.AppIfConfigured("gateway")
-	if errors.Is(err, caddy.ErrNotConfigured) {
-		return errors.New("gateway_auth needs the global option 'gateway' (in JSON, the app \"gateway\"), which names the store of tokens")
-	}
-	if err != nil {
-		return err
-	}
-	var ok bool
-	if h.app, ok = app.(*gateway.App); !ok {
-		return fmt.Errorf("the app \"gateway\" is %T, not this gateway's", app)
-	}
-	return nil
+	h.logger = ctx.Logger()
+	var err error
+	h.app, err = gateway.AppOf(ctx, "gateway_auth", "which names the store of tokens")
+	return err
 }
 
 // ServeHTTP implements [caddyhttp.MiddlewareHandler].
@@ -90,15 +82,57 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	r = r.WithContext(gateway.WithVerdict(r.Context(), verdict))
 	identify(w, r, verdict)
 
-	tracker := &tracker{ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
-	if err := next.ServeHTTP(tracker, r); err != nil || tracker.wrote {
+	answer := &tracker{ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
+	if misspelledBase(r) {
+		return fail(answer, http.StatusNotFound, "not_found", "Not Found")
+	}
+	if err := h.call(next, answer, r); err != nil || answer.wrote {
 		return err
 	}
+	return fail(answer, http.StatusNotFound, "not_found", "Not Found")
+}
+
+// call runs the handlers behind. A panic in one of them would close the connection
+// without an answer and end with its value, which may be a credential, in the server's
+// error log.
+func (h *Handler) call(next caddyhttp.Handler, answer *tracker, r *http.Request) (err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if reason, ok := p.(error); ok && errors.Is(reason, http.ErrAbortHandler) {
+			panic(http.ErrAbortHandler)
+		}
+		h.logger.Error("handler panicked", zap.String("type", fmt.Sprintf("%T", p)), zap.Stack("stack"))
+		if answer.wrote {
+			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		}
+		err = fail(answer, http.StatusInternalServerError, "internal", "Internal Server Error")
+	}()
+	return next.ServeHTTP(answer, r)
+}
+
+// misspelledBase reports whether the base that was stripped from the path is another
+// spelling of /api. Caddy's matchers ignore case; the contract's paths do not, and
+// its base ends with the segment /api.
+func misspelledBase(r *http.Request) bool {
+	original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request)
+	if !ok || original.URL == nil {
+		return false
+	}
+	base := strings.TrimSuffix(original.URL.Path, r.URL.Path)
+	last := base[strings.LastIndexByte(base, '/')+1:]
+	return last != "api" && strings.EqualFold(last, "api")
+}
+
+// fail answers with the common envelope (contract part 1).
+func fail(w http.ResponseWriter, status int, code, message string) error {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
-	header.Set(headerErrorCode, "not_found")
-	w.WriteHeader(http.StatusNotFound)
-	_, err := w.Write([]byte(notFoundBody))
+	header.Set(headerErrorCode, code)
+	w.WriteHeader(status)
+	_, err := w.Write(transform.AppendError(nil, message, nil))
 	return err
 }
 

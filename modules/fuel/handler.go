@@ -55,6 +55,7 @@ var contract = area.Area[*Handler]{
 	},
 	Shape:        area.Envelope,
 	ProviderText: area.ProviderText,
+	Provider:     func(h *Handler) string { return h.provider.DisplayName() },
 }
 
 // ServeHTTP serves the operations of contract 4.4.
@@ -73,10 +74,7 @@ const (
 // listTransactions is contract 4.4 #15. The inputs are checked in the order of the
 // rows of contract 7.4; each row's data is null, so the first one is all that is said.
 func (h *Handler) listTransactions(c *area.Call) error {
-	in, err := c.Inputs()
-	if err != nil {
-		return err
-	}
+	in := c.Inputs()
 	startCode, ok := in.Header(headerStartCode)
 	if !ok || !area.IsID(startCode) { // it becomes a segment of the provider's path
 		return area.Invalid("startCode is missing or invalid.")
@@ -88,6 +86,9 @@ func (h *Handler) listTransactions(c *area.Call) error {
 	password, ok := in.Header(headerPassword)
 	if !ok {
 		return area.Invalid("password is missing or invalid.")
+	}
+	if err := in.Err(); err != nil {
+		return err
 	}
 	start, ok := in.Query("start_date")
 	if !ok || !area.IsDate(start) {

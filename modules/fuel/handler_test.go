@@ -226,6 +226,7 @@ func TestMissingInputs(t *testing.T) {
 		h = h.Clone()
 		h.Del(first.header)
 		reject("several, first "+first.header, h, path+"?start_date=x", first.message)
+		reject("malformed query, first "+first.header, h, path+"?start_date=%zz", first.message)
 	}
 	run(t, scenarios)
 }

@@ -87,6 +87,23 @@ func (App) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
+// AppOf returns the app of the configuration of ctx. When there is none, the error says
+// that the directive needs the app, and why, as in "whose store it asks".
+func AppOf(ctx caddy.Context, directive, why string) (*App, error) {
+	module, err := ctx.AppIfConfigured("gateway")
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return nil, fmt.Errorf("%s needs the global option 'gateway' (in JSON, the app \"gateway\"), %s", directive, why)
+	}
+	if err != nil {
+		return nil, err
+	}
+	app, ok := module.(*App)
+	if !ok {
+		return nil, fmt.Errorf("the app \"gateway\" is %T, not this gateway's", module)
+	}
+	return app, nil
+}
+
 // Provision loads the store's module and takes part in the runtime of that store.
 // It opens nothing: see [store.Backend].
 func (a *App) Provision(ctx caddy.Context) error {

@@ -3,7 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -190,7 +190,7 @@ func TestRevocationRaceWild(t *testing.T) {
 	a := newTestApp(t, m, zap.NewNop())
 	a.TokenCacheTTL = 1 // every use renews
 	for round := range 200 {
-		id := fmt.Sprint(round)
+		id := strconv.Itoa(round)
 		value := m.add(t, id, time.Time{})
 		var (
 			group   sync.WaitGroup

@@ -76,7 +76,7 @@ func TestCommandAccount(t *testing.T) {
 		t.Fatalf("table %q", table)
 	}
 	for _, row := range table[1:4] {
-		if strings.Index(row, "20") < 0 || len(strings.Fields(row)) != 5 || len(row) != len(table[1]) {
+		if !strings.Contains(row, "20") || len(strings.Fields(row)) != 5 || len(row) != len(table[1]) {
 			t.Errorf("row %q", row)
 		}
 	}

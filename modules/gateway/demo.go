@@ -62,7 +62,7 @@ type demo struct {
 
 // run serves until ctx ends. It prints to out what a newcomer needs.
 func (d *demo) run(ctx context.Context, out io.Writer) (err error) {
-	config, err := d.configure()
+	config, err := d.configure(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (d *demo) run(ctx context.Context, out io.Writer) (err error) {
 
 // configure writes the shipped Caddyfile into the data folder, so that it can be read
 // and changed, and returns it adapted.
-func (d *demo) configure() ([]byte, error) {
+func (d *demo) configure(ctx context.Context) ([]byte, error) {
 	var err error
 	if d.data, err = filepath.Abs(d.data); err != nil {
 		return nil, err
@@ -97,11 +97,11 @@ func (d *demo) configure() ([]byte, error) {
 		return nil, fmt.Errorf("--listen: %q is not an address such as :8443", d.listen)
 	}
 	if port == "0" {
-		if port, err = freePort(); err != nil {
+		if port, err = freePort(ctx); err != nil {
 			return nil, err
 		}
 	}
-	sandboxPort, err := freePort()
+	sandboxPort, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +134,9 @@ func (d *demo) rootCert() string {
 }
 
 // freePort returns a port of the loopback interface that nothing listens on just now.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func freePort(ctx context.Context) (string, error) {
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

@@ -60,7 +60,7 @@ func encodeToken(random [tokenBytes]byte) string {
 func checksum(body string) (digits [tokenChecksum]byte) {
 	sum := ^uint32(0)
 	for i := range len(body) {
-		sum = crc32.IEEETable[byte(sum)^body[i]] ^ sum>>8
+		sum = crc32.IEEETable[byte(sum&0xff)^body[i]] ^ sum>>8
 	}
 	sum = ^sum
 	for i := tokenChecksum - 1; i >= 0; i-- {
@@ -77,7 +77,7 @@ func ParseToken(value string) (store.Hash, error) {
 		return store.Hash{}, ErrMalformedToken
 	}
 	for i := len(tokenPrefix); i < len(value); i++ {
-		if c := value[i]; !('0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z') {
+		if !isBase62(value[i]) {
 			return store.Hash{}, ErrMalformedToken
 		}
 	}
@@ -88,4 +88,9 @@ func ParseToken(value string) (store.Hash, error) {
 	var text [tokenLength]byte
 	copy(text[:], value)
 	return sha256.Sum256(text[:]), nil
+}
+
+// isBase62 reports whether c is one of the digits of base62.
+func isBase62(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }

@@ -84,7 +84,7 @@ func TestScopes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for want, list := range map[bool]string{true: tt.can, false: tt.not} {
-				for _, call := range strings.Fields(list) {
+				for call := range strings.FieldsSeq(list) {
 					area, write := strings.CutSuffix(call, ":write")
 					if got := scopes.Allows(area, write); got != want {
 						t.Errorf("%v.Allows(%q, %v) = %v", scopes, area, write, got)

@@ -4,8 +4,6 @@ package health
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -58,18 +56,9 @@ func (Handler) CaddyModule() caddy.ModuleInfo {
 // Provision finds the gateway app.
 func (h *Handler) Provision(ctx caddy.Context) error {
 	h.logger = ctx.Logger()
-	app, err := ctx.AppIfConfigured("gateway")
-	if errors.Is(err, caddy.ErrNotConfigured) {
-		return errors.New("gateway_health needs the global option 'gateway' (in JSON, the app \"gateway\"), whose store it asks")
-	}
-	if err != nil {
-		return err
-	}
-	var ok bool
-	if h.app, ok = app.(*gateway.App); !ok {
-		return fmt.Errorf("the app \"gateway\" is %T, not this gateway's", app)
-	}
-	return nil
+	var err error
+	h.app, err = gateway.AppOf(ctx, "gateway_health", "whose store it asks")
+	return err
 }
 
 // ServeHTTP implements [caddyhttp.MiddlewareHandler].

@@ -2,23 +2,13 @@ package maintenance
 
 import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetgate/fleetgate/modules/internal/area"
+	"github.com/fleetgate/fleetgate/modules/internal/directive"
 )
 
 func init() {
-	httpcaddyfile.RegisterHandlerDirective("gateway_maintenance", parseCaddyfile)
-	httpcaddyfile.RegisterDirectiveOrder("gateway_maintenance", httpcaddyfile.Before, "respond")
-}
-
-func parseCaddyfile(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	handler := new(Handler)
-	if err := handler.UnmarshalCaddyfile(h.Dispenser); err != nil {
-		return nil, err
-	}
-	return handler, nil
+	directive.Register[Handler]("gateway_maintenance", "respond")
 }
 
 // UnmarshalCaddyfile reads the directive:

@@ -59,6 +59,7 @@ var contract = area.Area[*Handler]{
 	Shape: area.Envelope,
 	// Whatever goes wrong at the provider is one row of contract 7.5.
 	ProviderText: func(*providers.Error) string { return "Provider Error" },
+	Provider:     func(h *Handler) string { return h.provider.DisplayName() },
 }
 
 // ServeHTTP serves the operations of contract 4.5.
@@ -78,10 +79,7 @@ const maxEvent = 64
 
 // listOrders is contract 4.5 #16.
 func (h *Handler) listOrders(c *area.Call) error {
-	in, err := c.Inputs()
-	if err != nil {
-		return err
-	}
+	in := c.Inputs()
 	username, okName := in.Header(headerUsername)
 	key, okKey := in.Header(headerAPIKey)
 	if !okName || !okKey {

@@ -2,24 +2,14 @@ package maps
 
 import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetgate/fleetgate/modules/internal/area"
+	"github.com/fleetgate/fleetgate/modules/internal/directive"
 	"github.com/fleetgate/fleetgate/modules/store"
 )
 
 func init() {
-	httpcaddyfile.RegisterHandlerDirective("gateway_maps", parseCaddyfile)
-	httpcaddyfile.RegisterDirectiveOrder("gateway_maps", httpcaddyfile.Before, "respond")
-}
-
-func parseCaddyfile(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	handler := new(Handler)
-	if err := handler.UnmarshalCaddyfile(h.Dispenser); err != nil {
-		return nil, err
-	}
-	return handler, nil
+	directive.Register[Handler]("gateway_maps", "respond")
 }
 
 // UnmarshalCaddyfile reads the directive:

@@ -44,7 +44,8 @@ type Handler struct {
 	// The provider of maps, a module in the namespace `gateway.maps`. Required.
 	ProviderRaw json.RawMessage `json:"provider,omitempty" caddy:"namespace=gateway.maps inline_key=name"`
 
-	logger *zap.Logger
+	provider maps.Provider
+	logger   *zap.Logger
 }
 
 // The modes that [Tiles] knows.
@@ -93,7 +94,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if h.Tiles.Mode == "" {
 		h.Tiles.Mode = TilesProxy
 	}
-	_, err = area.LoadProvider[maps.Provider](ctx, h, h.ProviderRaw)
+	h.provider, err = area.LoadProvider[maps.Provider](ctx, h, h.ProviderRaw)
 	return err
 }
 
@@ -149,6 +150,7 @@ var contract = area.Area[*Handler]{
 	},
 	Shape:        appendFailure,
 	ProviderText: area.ProviderText,
+	Provider:     func(h *Handler) string { return h.provider.DisplayName() },
 }
 
 // ServeHTTP serves the operations of contract 4.2.

@@ -23,25 +23,41 @@ func init() {
 // `lytx` | `http://host/lytx` | 5,000 events of the last 60 days, 800 vehicles
 // `quikq` | `http://host/quikq` | 2,000 fuel transactions of the last 90 days
 // `fleetrock` | `http://host/fleetrock` | 600 repair orders of the last 90 days, 24 of them listed twice
+// `quickbooks` | `http://host/quickbooks` | for each company 200 accounts, 12,000 purchases of the last year, 1,500 vendors
 //
 // All data is invented. It depends on the seed alone, and moves forward by a day at
-// midnight UTC, so that there is always something recent. The 1,000 most recently
-// updated events are complete; of the older ones, each 400th has a trigger, and some
-// of these a status or a vehicle, that the catalogs lack.
+// midnight UTC, so that there is always something recent; that of QuickBooks stays as
+// it was when it was first asked for, because writes build on it. The 1,000 most
+// recently updated events are complete; of the older ones, each 400th has a trigger,
+// and some of these a status or a vehicle, that the catalogs lack.
 //
 // Credentials: any secret works that is not empty and does not begin with `invalid`
 // or `wrong`. QuikQ and Fleetrock open sessions, which end after `session_ttl` and
-// when the configuration is reloaded. Fleetrock answers windows of up to 31 days.
+// when the configuration is reloaded. Fleetrock answers windows of up to 31 days, and
+// takes the raw key for a token, and nothing else, from user names that begin with
+// `rawkey`.
+//
+// QuickBooks keeps what is written to it, separately for each company, until the
+// configuration is reloaded; of more than 1,000 companies, those not used for longest
+// begin anew. All begin with the same data: accounts 1 to 34 are for expenses, 35 to 40
+// are banks, 41 to 60 are credit cards; three purchases have an Id of 19 digits; 25
+// vendors and 8 accounts more are inactive. Accounts can only be read. A write with the
+// `requestid` of an earlier one gets the earlier answer, and with another body code
+// 600. An access token that begins with `expired` is refused like an invalid one, and
+// one that begins with `forbidden` gets 403; with `-xml` in an invalid one, its fault
+// is XML, as all faults are for callers that do not accept JSON.
 //
 // Faults: each provider can be made to fail, in three ways. A `fault` of the
 // configuration concerns all requests below its path. The request header
 // `X-Sandbox-Fault: <kind>` concerns its own request. A credential of the form
 // `fault-<kind>` (Lytx: the API key; QuikQ: the password or the user; Fleetrock: the
-// key or the user name) concerns the calls for events, transactions and repair orders
-// that are made with it, and so reaches the simulator through the gateway; with Lytx,
-// `fault-catalogs-<kind>` concerns the calls for triggers, statuses and vehicles. A
-// header goes before a credential, and a credential before the configuration. Header
-// and credential may name a Retry-After, as in `throttle-30s`.
+// key or the user name; QuickBooks: the access token) concerns the calls for events,
+// transactions and repair orders and all calls to QuickBooks that are made with it, and
+// so reaches the simulator through the gateway; with Lytx, `fault-catalogs-<kind>`
+// concerns the calls for triggers, statuses and vehicles, and with QuickBooks,
+// `fault-write-<kind>` those that create or update. A header goes before a credential,
+// and a credential before the configuration. Header and credential may name a
+// Retry-After, as in `throttle-30s`.
 //
 // Kind | What happens
 // -----|-------------
@@ -58,7 +74,14 @@ func init() {
 // `deep` | 200 with 10,000 arrays inside each other
 // `huge` | 200 with an array of 65 MiB
 // `shift` | each page of a list repeats rows of the page before, as if rows had been added meanwhile; calls without pages do not change
-// `drop_session` | the session of the request ends before it is answered; Lytx, which has none, refuses the key
+// `drop_session` | the session of the request ends before it is answered; Lytx and QuickBooks, which have none, refuse the credential
+// `lost` | the request is carried out, and the connection is reset instead of an answer; the answer to a repeated QuickBooks write arrives
+// `short_page` | QuickBooks: a page has fewer rows than asked for although more follow
+// `long_page` | QuickBooks: a page has a row more than asked for
+// `repeat_page` | QuickBooks: every page is the first one
+// `fault_200` | 200 with the body of a 500
+// `xml` | 500; QuickBooks: in XML
+// `xml_throttle` | 429; QuickBooks: in XML
 //
 // A path below none of the simulated providers answers 404. The handler answers every
 // request that reaches it.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fleetgate/fleetgate/modules/sandbox/internal/fleetrock"
 	"github.com/fleetgate/fleetgate/modules/sandbox/internal/lytx"
+	"github.com/fleetgate/fleetgate/modules/sandbox/internal/quickbooks"
 	"github.com/fleetgate/fleetgate/modules/sandbox/internal/quikq"
 	"github.com/fleetgate/fleetgate/modules/sandbox/internal/sim"
 )
@@ -25,6 +26,7 @@ var simulators = []struct {
 	{"lytx", lytx.New},
 	{"quikq", quikq.New},
 	{"fleetrock", fleetrock.New},
+	{"quickbooks", quickbooks.New},
 }
 
 func simulatorNames() []string {
@@ -201,11 +203,11 @@ func (s *simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page(w)
 		return
 	}
-	answer(w, a, provider, call)
+	respond(w, a, provider, call)
 }
 
-// answer lets the provider answer, and does to the answer what the call's fault says.
-func answer(w http.ResponseWriter, a *sim.Answer, provider sim.Provider, c sim.Call) {
+// respond lets the provider answer, and does to the answer what the call's fault says.
+func respond(w http.ResponseWriter, a *sim.Answer, provider sim.Provider, c sim.Call) {
 	if c.Fault == sim.Fault200 {
 		provider.Refuse(a, c, http.StatusInternalServerError)
 		a.Status = http.StatusOK

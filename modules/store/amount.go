@@ -64,17 +64,18 @@ func isDigits(s string) bool {
 
 // String returns the amount in credits, for example "12", "0.25" or "-0.000001".
 func (a Amount) String() string {
-	// Through uint64, because the smallest amount has no positive counterpart.
-	magnitude, sign := uint64(a), ""
-	if a < 0 {
-		magnitude, sign = -magnitude, "-"
+	// Digit by digit, because the smallest amount has no positive counterpart.
+	digits, negative := strings.CutPrefix(strconv.FormatInt(int64(a), 10), "-")
+	digits = strings.Repeat("0", max(0, amountDecimals+1-len(digits))) + digits
+	point := len(digits) - amountDecimals
+	text := digits[:point]
+	if fraction := strings.TrimRight(digits[point:], "0"); fraction != "" {
+		text += "." + fraction
 	}
-	whole := sign + strconv.FormatUint(magnitude/uint64(Credit), 10)
-	fraction := magnitude % uint64(Credit)
-	if fraction == 0 {
-		return whole
+	if negative {
+		return "-" + text
 	}
-	return whole + "." + strings.TrimRight(fmt.Sprintf("%0*d", amountDecimals, fraction), "0")
+	return text
 }
 
 // MarshalText implements [encoding.TextMarshaler].

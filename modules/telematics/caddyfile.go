@@ -2,23 +2,13 @@ package telematics
 
 import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetgate/fleetgate/modules/internal/area"
+	"github.com/fleetgate/fleetgate/modules/internal/directive"
 )
 
 func init() {
-	httpcaddyfile.RegisterHandlerDirective("gateway_telematics", parseCaddyfile)
-	httpcaddyfile.RegisterDirectiveOrder("gateway_telematics", httpcaddyfile.Before, "respond")
-}
-
-func parseCaddyfile(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	handler := new(Handler)
-	if err := handler.UnmarshalCaddyfile(h.Dispenser); err != nil {
-		return nil, err
-	}
-	return handler, nil
+	directive.Register[Handler]("gateway_telematics", "respond")
 }
 
 // UnmarshalCaddyfile reads the directive:

@@ -70,6 +70,7 @@ var contract = area.Area[*Handler]{
 	},
 	Shape:        area.Envelope,
 	ProviderText: providerText,
+	Provider:     func(h *Handler) string { return h.provider.DisplayName() },
 }
 
 // messageAPIKey is the row of contract 7.3 for a key that is missing here and for one
@@ -100,10 +101,7 @@ const maxPage = 1_000_000
 
 // listEvents is contract 4.3 #14.
 func (h *Handler) listEvents(c *area.Call) error {
-	in, err := c.Inputs()
-	if err != nil {
-		return err
-	}
+	in := c.Inputs()
 	key, ok := in.Header(headerAPIKey)
 	if !ok {
 		return area.Invalid(messageAPIKey)

@@ -91,15 +91,14 @@ func (c *Client) unmarshalTransport(d *caddyfile.Dispenser) error {
 // OneString reads the single argument of the option at the cursor into target, which
 // must still be empty: an option given twice is an error.
 func OneString(d *caddyfile.Dispenser, target *string) error {
-	if *target != "" {
-		return duplicate(d)
+	text, err := argument(d, *target != "")
+	if err != nil {
+		return err
 	}
-	if !d.AllArgs(target) {
-		return d.ArgErr()
-	}
-	if *target == "" {
+	if text == "" {
 		return d.Err("the value must not be empty")
 	}
+	*target = text
 	return nil
 }
 
@@ -107,12 +106,9 @@ func OneString(d *caddyfile.Dispenser, target *string) error {
 // zero such as 30s, into target, which must still be zero.
 func OneDuration(d *caddyfile.Dispenser, target *caddy.Duration) error {
 	option := d.Val()
-	if *target != 0 {
-		return duplicate(d)
-	}
-	var text string
-	if !d.AllArgs(&text) {
-		return d.ArgErr()
+	text, err := argument(d, *target != 0)
+	if err != nil {
+		return err
 	}
 	dur, err := caddy.ParseDuration(text)
 	if err != nil || dur <= 0 {
@@ -126,12 +122,9 @@ func OneDuration(d *caddyfile.Dispenser, target *caddy.Duration) error {
 // zero such as 64MiB, into target, which must still be zero.
 func OneSize(d *caddyfile.Dispenser, target *int64) error {
 	option := d.Val()
-	if *target != 0 {
-		return duplicate(d)
-	}
-	var text string
-	if !d.AllArgs(&text) {
-		return d.ArgErr()
+	text, err := argument(d, *target != 0)
+	if err != nil {
+		return err
 	}
 	n, err := humanize.ParseBytes(text)
 	if err != nil || n == 0 || n > maxMaxBody {
@@ -145,12 +138,9 @@ func OneSize(d *caddyfile.Dispenser, target *int64) error {
 // to most, into target, which must still be zero.
 func OneNumber(d *caddyfile.Dispenser, target *int, most int) error {
 	option := d.Val()
-	if *target != 0 {
-		return duplicate(d)
-	}
-	var text string
-	if !d.AllArgs(&text) {
-		return d.ArgErr()
+	text, err := argument(d, *target != 0)
+	if err != nil {
+		return err
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
@@ -158,6 +148,19 @@ func OneNumber(d *caddyfile.Dispenser, target *int, most int) error {
 	}
 	*target = n
 	return nil
+}
+
+// argument returns the single argument of the option at the cursor. given says that the
+// option was read before.
+func argument(d *caddyfile.Dispenser, given bool) (string, error) {
+	if given {
+		return "", duplicate(d)
+	}
+	var text string
+	if !d.AllArgs(&text) {
+		return "", d.ArgErr()
+	}
+	return text, nil
 }
 
 func duplicate(d *caddyfile.Dispenser) error {

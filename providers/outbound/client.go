@@ -227,7 +227,7 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	if err != nil {
 		err = classify(ctx, err)
 	}
-	c.log(r, resp, err, time.Since(start))
+	c.log(ctx, r, resp, err, time.Since(start))
 	if err != nil {
 		return nil, err
 	}
@@ -309,22 +309,25 @@ func (c *Client) readBody(hr *http.Response) ([]byte, error) {
 }
 
 // log writes one line for a call, without URL, headers or body: each of them carries
-// credentials at some provider.
-func (c *Client) log(r *Request, resp *Response, err error, took time.Duration) {
-	if err != nil {
-		pe := providers.As(err)
-		level := zapcore.WarnLevel
-		if pe.Kind == providers.KindCanceled {
-			level = zapcore.DebugLevel
-		}
-		if ce := c.logger.Check(level, "provider call failed"); ce != nil {
-			ce.Write(zap.String("call", r.Name), zap.Duration("duration", took), zap.Stringer("kind", pe.Kind),
-				zap.String("reason", pe.Message), zap.NamedError("cause", pe.Err))
-		}
+// credentials at some provider. Failures of calls that are made for a request are
+// reported by its area; those of the gateway's own calls, by nobody else.
+func (c *Client) log(ctx context.Context, r *Request, resp *Response, err error, took time.Duration) {
+	id := providers.RequestID(ctx)
+	failed := err != nil && !errors.Is(err, providers.ErrCanceled) || err == nil && resp.Status >= http.StatusBadRequest
+	level := zapcore.DebugLevel
+	if failed && id == "" {
+		level = zapcore.WarnLevel
+	}
+	ce := c.logger.Check(level, "provider call")
+	if ce == nil {
 		return
 	}
-	if ce := c.logger.Check(zapcore.DebugLevel, "provider call"); ce != nil {
-		ce.Write(zap.String("call", r.Name), zap.Duration("duration", took),
-			zap.Int("status", resp.Status), zap.Int("size", len(resp.Body)))
+	fields := []zap.Field{zap.String("call", r.Name), zap.String("request_id", id), zap.Duration("duration", took)}
+	if err != nil {
+		pe := providers.As(err)
+		fields = append(fields, zap.Stringer("kind", pe.Kind), zap.String("reason", pe.Message), zap.String("cause", pe.Cause()))
+	} else {
+		fields = append(fields, zap.Int("status", resp.Status), zap.Int("size", len(resp.Body)))
 	}
+	ce.Write(fields...)
 }

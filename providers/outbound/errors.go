@@ -55,7 +55,7 @@ func classify(caller context.Context, err error) *providers.Error {
 		return &providers.Error{Kind: providers.KindCanceled, Message: textCanceled}
 	}
 	kind, text := transportText(err)
-	return &providers.Error{Kind: kind, Message: text, Err: safeCause(err)}
+	return &providers.Error{Kind: kind, Message: text, Err: cause(err)}
 }
 
 // ContextError is the error of a call that is not made, or not waited for any longer,
@@ -123,19 +123,16 @@ func isTLS(err error) bool {
 		strings.Contains(err.Error(), "tls: ") || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
 }
 
-// safeCause keeps the text of errors that are known to describe only the connection,
-// and the mere type of all others.
-func safeCause(err error) error {
-	if oe, ok := errors.AsType[*net.OpError](err); ok {
-		return oe
+// cause keeps the text of errors that are known to describe only the connection, and
+// the mere type of all others.
+func cause(err error) error {
+	_, isOp := errors.AsType[*net.OpError](err)
+	_, isDial := errors.AsType[reverseproxy.DialError](err)
+	if isOp || isDial || isTLS(err) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return providers.SafeCause(err)
 	}
-	if de, ok := errors.AsType[reverseproxy.DialError](err); ok {
-		return de
-	}
-	if isTLS(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
-	}
-	return fmt.Errorf("%T", err)
+	return providers.SafeCause(fmt.Errorf("%T", err))
 }
 
 // TooLarge is the error of an answer, or of several that belong together, that exceeds
@@ -223,10 +220,14 @@ func CleanMessage(message string, secrets ...string) string {
 // replacement stands in for bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
+// minSecret is the length in bytes below which nothing is masked: a user name of one
+// letter would take all words apart, and is no secret.
+const minSecret = 3
+
 func maskSecrets(message string, secrets []string) string {
 	forms := make([]string, 0, 4*len(secrets))
 	for _, s := range secrets {
-		if s != "" {
+		if len(s) >= minSecret {
 			forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s), strings.ToValidUTF8(s, replacement))
 		}
 	}

@@ -80,24 +80,54 @@ func WithSession[T any](
 	login func(context.Context) (string, error),
 	use func(ctx context.Context, token string) (T, error),
 ) (T, error) {
-	var zero T
 	for first := true; ; first = false {
-		fresh := false
-		token, err := s.cache.Get(ctx, key, otter.LoaderFunc[string, string](func(context.Context, string) (string, error) {
-			fresh = true
-			// Others wait for this log-in, so it does not end with the caller that began it.
-			loginCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
-			defer cancel()
-			return login(loginCtx)
-		}))
+		token, fresh, err := s.token(ctx, key, login)
 		if err != nil {
-			return zero, asProviderError(ctx, err)
+			var zero T
+			return zero, err
 		}
 		v, err := use(ctx, token)
 		if err == nil || fresh || !first || !errors.Is(err, providers.ErrAuth) {
 			return v, err
 		}
 		s.forget(key, token)
+	}
+}
+
+// token returns the token kept under key, or that of a new log-in. fresh reports that
+// this call did the log-in.
+func (s *Sessions) token(ctx context.Context, key string, login func(context.Context) (string, error)) (token string, fresh bool, err error) {
+	if token, ok := s.cache.GetIfPresent(key); ok {
+		return token, false, nil
+	}
+	type outcome struct {
+		token string
+		fresh bool
+		err   error
+	}
+	// Others may wait for the same log-in, so it ends neither with the caller that
+	// began it nor holds that caller back: it has a context and a goroutine of its own.
+	done := make(chan outcome, 1)
+	go func() {
+		o := outcome{err: &providers.Error{Kind: providers.KindProvider, Err: errors.New("log-in panicked")}}
+		defer func() {
+			_ = recover() // nobody above this goroutine would; o.err says it
+			done <- o
+		}()
+		loginCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
+		defer cancel()
+		fresh := false
+		token, err := s.cache.Get(loginCtx, key, otter.LoaderFunc[string, string](func(ctx context.Context, _ string) (string, error) {
+			fresh = true
+			return login(ctx)
+		}))
+		o = outcome{token, fresh, typed(loginCtx, err)}
+	}()
+	select {
+	case o := <-done:
+		return o.token, o.fresh, o.err
+	case <-ctx.Done():
+		return "", false, classify(ctx, ctx.Err())
 	}
 }
 
@@ -111,9 +141,10 @@ func (s *Sessions) forget(key, token string) {
 	})
 }
 
-// asProviderError types the errors that come from waiting rather than from a call.
-func asProviderError(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[*providers.Error](err); ok {
+// typed makes sure that an error of a log-in, or of the wait for one, has the type of
+// all provider errors.
+func typed(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*providers.Error](err); ok || err == nil {
 		return err
 	}
 	if ctx.Err() != nil {

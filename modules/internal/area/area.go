@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
@@ -30,6 +31,9 @@ type Area[H any] struct {
 
 	// ProviderText gives the message for a provider error.
 	ProviderText func(*providers.Error) string
+
+	// Provider names the handler's provider in logs.
+	Provider func(h H) string
 }
 
 // Operation is one row of contract part 4.
@@ -48,31 +52,55 @@ type Operation[H any] struct {
 // shape, so an error is returned only if there was none to write.
 func (a *Area[H]) ServeHTTP(h H, w http.ResponseWriter, r *http.Request, logger *zap.Logger) error {
 	c := newCall(w, r)
-	op, err := a.find(c)
-	if op != nil {
-		c.log(zap.String("area", a.Name), zap.String("operation", op.Name))
-	} else {
-		c.log(zap.String("area", a.Name))
-	}
-	if err == nil {
-		err = a.admit(op, c)
-	}
-	if err == nil {
-		err = a.serve(op, h, c, logger)
-	}
+	name, err := a.answer(h, c, logger)
+	c.log(zap.String("area", a.Name), zap.String("operation", name), zap.String("provider", a.Provider(h)))
 	if err == nil {
 		return nil
 	}
 
-	f, known := failureOf(err, a.ProviderText)
-	if !known {
-		// The text of an error that is not ours may carry URLs and credentials.
-		logger.Error("provider returned an error of a foreign type", zap.String("area", a.Name),
-			zap.String("operation", op.Name), zap.String("type", fmt.Sprintf("%T", err)))
-	}
+	f, pe := failureOf(err, a.ProviderText)
 	c.log(zap.String("error_code", f.Code))
+	if pe != nil {
+		a.report(c, name, a.Provider(h), pe, logger)
+	}
 	c.fail(f, a.Shape)
 	return nil
+}
+
+// answer walks to the operation and through it, and returns the operation's name.
+func (a *Area[H]) answer(h H, c *Call, logger *zap.Logger) (name string, err error) {
+	op, err := a.find(c)
+	if err != nil {
+		return "", err
+	}
+	if err := a.admit(op, c); err != nil {
+		return op.Name, err
+	}
+	return op.Name, a.serve(op, h, c, logger)
+}
+
+// report leaves a line about a provider error in the log, which tells the operator what
+// the caller does not get to read. Refusals of the caller's own credential or data are
+// the caller's business.
+func (a *Area[H]) report(c *Call, operation, provider string, pe *providers.Error, logger *zap.Logger) {
+	if pe.Status != 0 {
+		c.log(zap.Int("provider_status", pe.Status))
+	}
+	level := zapcore.WarnLevel
+	switch pe.Kind {
+	case providers.KindAuth, providers.KindForbidden, providers.KindNotFound, providers.KindConflict,
+		providers.KindRejected, providers.KindInvalid, providers.KindCanceled:
+		level = zapcore.DebugLevel
+	default:
+	}
+	if ce := logger.Check(level, "provider failed"); ce != nil {
+		ce.Write(
+			zap.String("area", a.Name), zap.String("operation", operation), zap.String("provider", provider),
+			zap.String("request_id", providers.RequestID(c.Request.Context())),
+			zap.Stringer("kind", pe.Kind), zap.Int("provider_status", pe.Status),
+			zap.String("reason", pe.Message), zap.String("cause", pe.Cause()),
+		)
+	}
 }
 
 // serve calls the operation. A panic in it, most likely a provider's, becomes a failure:
@@ -94,17 +122,19 @@ func (a *Area[H]) serve(op *Operation[H], h H, c *Call, logger *zap.Logger) (err
 	return op.Serve(h, c)
 }
 
-// find returns the operation that the path and the method name. Paths are compared
-// as sent: case-sensitively, undecoded, and with one optional slash at the end, since
-// only this table decides what a contract path is, not Caddy's lenient matchers.
+// find returns the operation that the path and the method name. Paths are compared as
+// they arrive here: case-sensitively, undecoded, and with one optional slash at the
+// end, since only this table decides what a contract path is, not Caddy's lenient
+// matchers. What handle_path did before, such as merging slashes, stands.
 func (a *Area[H]) find(c *Call) (*Operation[H], error) {
 	path := strings.TrimSuffix(c.Request.URL.EscapedPath(), "/")
 	var allow []string
+	literal := slices.ContainsFunc(a.Operations, func(op Operation[H]) bool { return op.Path == path })
 	for i := range a.Operations {
 		op := &a.Operations[i]
 		params, ok := match(op.Path, path)
-		if !ok {
-			continue
+		if !ok || literal && op.Path != path {
+			continue // a path of its own goes before {name}
 		}
 		if op.Method == c.Request.Method {
 			c.params = params

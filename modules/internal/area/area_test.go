@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/fleetgate/fleetgate/modules/gateway"
@@ -35,6 +36,7 @@ var testArea = Area[stub]{
 	},
 	Shape:        Envelope,
 	ProviderText: ProviderText,
+	Provider:     func(stub) string { return "Fake" },
 }
 
 // ask sends a request of an admitted caller and returns the answer and the log.
@@ -89,7 +91,7 @@ func TestFind(t *testing.T) {
 		{"fail/null byte", "GET", "/a/things%00", 404, "", unknown},
 		{"fail/method", "DELETE", "/a/things", 405, "GET, POST", method},
 		{"fail/method with parameter", "POST", "/a/things/17", 405, "GET", method},
-		{"fail/method of two rows", "DELETE", "/a/things/update", 405, "GET, PUT", method},
+		{"fail/method of a path that {id} matches too", "GET", "/a/things/update", 405, "PUT", method},
 		{"fail/method HEAD", "HEAD", "/a/things", 405, "GET, POST", method},
 		{"fail/method in small letters", "get", "/a/things", 405, "GET, POST", method},
 	} {
@@ -153,7 +155,7 @@ func TestProviderErrors(t *testing.T) {
 			if got := rec.Header().Get("Retry-After"); got != tc.after {
 				t.Errorf("Retry-After is %q, want %q", got, tc.after)
 			}
-			if logs.Len() != 0 {
+			if logs.Len() != 1 {
 				t.Errorf("logged %v", logs.All())
 			}
 		})
@@ -179,7 +181,33 @@ func TestErrorsOfForeignTypes(t *testing.T) {
 	if rec.Code != http.StatusBadGateway || rec.Body.String() != `{"status":"Error","message":"Bad Gateway","data":null}` {
 		t.Errorf("answer is %d %s", rec.Code, rec.Body)
 	}
-	checkOneLine(t, logs, "provider returned an error of a foreign type", "*url.Error")
+	checkOneLine(t, logs, "provider failed", "cause", "*url.Error")
+}
+
+// TestReports checks what the operator learns of a provider's failure.
+func TestReports(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		err   *providers.Error
+		level zapcore.Level
+		cause string
+	}{
+		{"provider", &providers.Error{Message: "out of order", Status: 500}, zap.WarnLevel, ""},
+		{"invalid JSON", &providers.Error{Kind: providers.KindInvalidJSON, Err: providers.SafeCause(errors.New("offset 7"))}, zap.WarnLevel, "offset 7"},
+		{"unsafe cause", &providers.Error{Kind: providers.KindUnreachable, Err: errors.New("s3cr3t")}, zap.WarnLevel, "*errors.errorString"},
+		{"caller's credential", &providers.Error{Kind: providers.KindAuth, Message: "no", Status: 401}, zap.DebugLevel, ""},
+		{"caller's data", &providers.Error{Kind: providers.KindRejected, Message: "no", Status: 400}, zap.DebugLevel, ""},
+	} {
+		t.Run("fail/"+tc.name, func(t *testing.T) {
+			_, logs := ask(t, http.MethodGet, "/a/things", func(*Call) error { return tc.err })
+			checkOneLine(t, logs, "provider failed", "cause", tc.cause)
+			line := logs.All()[0]
+			fields := line.ContextMap()
+			if line.Level != tc.level || fields["reason"] != tc.err.Message || fields["provider_status"] != int64(tc.err.Status) || fields["provider"] != "Fake" {
+				t.Errorf("logged %v %v", line.Level, fields)
+			}
+		})
+	}
 }
 
 func TestPanicsAreAnswered(t *testing.T) {
@@ -190,7 +218,7 @@ func TestPanicsAreAnswered(t *testing.T) {
 	if got := rec.Header().Get(HeaderErrorCode); got != CodeInternal {
 		t.Errorf("code is %q", got)
 	}
-	checkOneLine(t, logs, "operation panicked", "string")
+	checkOneLine(t, logs, "operation panicked", "type", "string")
 }
 
 // TestPanicsAfterTheAnswerBegan expects the connection to be cut, as the caller could
@@ -208,14 +236,14 @@ func TestPanicsAfterTheAnswerBegan(t *testing.T) {
 	t.Error("no panic")
 }
 
-func checkOneLine(t *testing.T, logs *observer.ObservedLogs, message, typ string) {
+func checkOneLine(t *testing.T, logs *observer.ObservedLogs, message, key, value string) {
 	t.Helper()
 	if logs.Len() != 1 {
 		t.Fatalf("logged %d lines", logs.Len())
 	}
 	line := logs.All()[0]
 	fields := line.ContextMap()
-	if line.Message != message || fields["area"] != "telematics" || fields["operation"] != "things.list" || fields["type"] != typ {
+	if line.Message != message || fields["area"] != "telematics" || fields["operation"] != "things.list" || fields[key] != value {
 		t.Errorf("logged %q %v", line.Message, fields)
 	}
 	if strings.Contains(fmt.Sprint(fields), "s3cr3t") {

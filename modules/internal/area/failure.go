@@ -152,26 +152,32 @@ func outcomeOf(k providers.Kind) outcome {
 	return outcomes[providers.KindProvider]
 }
 
-// failureOf turns what an operation returned into the answer. text gives the area's
-// words for a provider error. Providers are other people's code, so an error of a type
-// that they may not return is answered as a failure of the provider; known is false
-// then.
-func failureOf(err error, text func(*providers.Error) string) (f *Failure, known bool) {
+// failureOf turns what an operation returned into the answer, and into the provider
+// error behind it if there is one. text gives the area's words for a provider error.
+// Providers are other people's code, so an error of a type that they may not return is
+// answered as a failure of the provider.
+func failureOf(err error, text func(*providers.Error) string) (*Failure, *providers.Error) {
 	if f, ok := errors.AsType[*Failure](err); ok {
-		return f, true
+		return f, nil
 	}
-	if errors.Is(err, transform.ErrInvalid) {
-		err = &providers.Error{Kind: providers.KindInvalidJSON, Err: err}
+	pe, known := errors.AsType[*providers.Error](err)
+	switch {
+	case known:
+	case errors.Is(err, transform.ErrInvalid):
+		pe = &providers.Error{Kind: providers.KindInvalidJSON, Err: providers.SafeCause(err)}
+	default:
+		pe = &providers.Error{Kind: providers.KindProvider, Err: err}
 	}
-	pe := providers.As(err)
 	out := outcomeOf(pe.Kind)
-	f = &Failure{Status: out.status, Code: out.code, Message: text(pe), RetryAfter: pe.RetryAfter}
+	f := &Failure{Status: out.status, Code: out.code, Message: text(pe), RetryAfter: pe.RetryAfter}
+	if pe.Kind == providers.KindInvalid {
+		f.Message = pe.Message // it names an input, and no area has other words for those
+	}
 	retryable := out.status == http.StatusTooManyRequests || out.status == http.StatusServiceUnavailable
 	if f.RetryAfter <= 0 && retryable {
 		f.RetryAfter = defaultRetryAfter
 	}
-	_, known = errors.AsType[*providers.Error](err)
-	return f, known
+	return f, pe
 }
 
 // ProviderText gives the words that most areas use for a provider error: the

@@ -25,14 +25,16 @@ type Inputs struct {
 	problems []transform.Problem
 }
 
-// Inputs parses the query of the request. A query that does not parse as a whole is a
-// failure of its own, as none of its parameters can be trusted then.
-func (c *Call) Inputs() (*Inputs, error) {
-	query, err := url.ParseQuery(c.Request.URL.RawQuery)
-	if err != nil {
-		return nil, Invalid("query" + suffixInvalid)
+// Inputs returns the inputs of the request. A query that does not parse is a problem
+// as a whole, and none of its parameters is there then, as none can be trusted.
+func (c *Call) Inputs() *Inputs {
+	in := &Inputs{header: c.Request.Header}
+	var err error
+	if in.query, err = url.ParseQuery(c.Request.URL.RawQuery); err != nil {
+		in.query = nil
+		in.Reject("query")
 	}
-	return &Inputs{header: c.Request.Header, query: query}, nil
+	return in
 }
 
 // Err returns the failure that lists the problems, or nil when there are none.
@@ -252,6 +254,6 @@ func (in *Inputs) date(name string) string {
 // IsDate reports whether s is a day of the calendar, as YYYY-MM-DD. Such dates
 // compare as text.
 func IsDate(s string) bool {
-	_, err := time.Parse(time.DateOnly, s)
-	return err == nil
+	day, err := time.Parse(time.DateOnly, s)
+	return err == nil && day.Year() > 0
 }

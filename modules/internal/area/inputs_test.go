@@ -16,8 +16,8 @@ import (
 // inputsOf returns the inputs of a call with the query, which must parse.
 func inputsOf(t *testing.T, rawQuery string) *Inputs {
 	t.Helper()
-	in, err := callWith(rawQuery).Inputs()
-	if err != nil {
+	in := callWith(rawQuery).Inputs()
+	if err := in.Err(); err != nil {
 		t.Fatalf("Inputs(%q): %v", rawQuery, err)
 	}
 	return in
@@ -38,7 +38,11 @@ func TestQueryThatDoesNotParse(t *testing.T) {
 		"fail/in an unknown name": "%=1",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := callWith(query).Inputs()
+			in := callWith(query).Inputs()
+			if v, ok := in.Query("a"); ok {
+				t.Errorf("a is %q, although the query cannot be trusted", v)
+			}
+			err := in.Err()
 			f, ok := errors.AsType[*Failure](err)
 			if !ok || f.Status != http.StatusBadRequest || f.Code != CodeInvalidRequest || f.Message != "query is invalid" {
 				t.Errorf("Inputs(%q) = %#v", query, err)
@@ -321,8 +325,8 @@ func FuzzInputs(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, rawQuery string) {
-		in, err := callWith(rawQuery).Inputs()
-		if err != nil {
+		in := callWith(rawQuery).Inputs()
+		if in.Err() != nil {
 			return
 		}
 		if err := obeyRules(in, rawQuery); err != nil {

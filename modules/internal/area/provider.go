@@ -1,6 +1,7 @@
 package area
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func UnmarshalProvider(d *caddyfile.Dispenser, namespace string, raw *json.RawMe
 	}
 	name := d.Val()
 	if _, err := caddy.GetModule(namespace + "." + name); err != nil {
-		return d.Errf("unknown provider '%s'; compiled in: %s", name, strings.Join(compiledIn(namespace), ", "))
+		return d.Errf("unknown provider '%s'; compiled in: %s", name, cmp.Or(strings.Join(compiledIn(namespace), ", "), "none"))
 	}
 	mod, err := caddyfile.UnmarshalModule(d, namespace+"."+name)
 	if err != nil {

@@ -69,7 +69,7 @@ func read[T any](ctx context.Context, d *DB, op string, scan func(row scanner) (
 	if err != nil {
 		return nil, d.explain(op, err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // what was wrong is in rows.Err
 
 	var list []T
 	for rows.Next() {

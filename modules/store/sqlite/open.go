@@ -98,8 +98,7 @@ func createFile(path string) error {
 
 // plain strips the path from an error of package os: the caller names it.
 func plain(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

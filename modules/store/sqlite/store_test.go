@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +146,7 @@ func TestOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := db.CreateAccount(t.Context(), store.NewAccount{ID: fmt.Sprint(i), Name: fmt.Sprint(i)}); err != nil {
+			if _, err := db.CreateAccount(t.Context(), store.NewAccount{ID: strconv.Itoa(i), Name: strconv.Itoa(i)}); err != nil {
 				t.Fatal(err)
 			}
 			list, err := db.Accounts(t.Context())
@@ -255,7 +256,7 @@ func TestFailures(t *testing.T) {
 		sqlite.LimitPages(t, db)
 		var err error
 		for i := 0; err == nil && i < 10_000; i++ {
-			_, err = db.CreateAccount(t.Context(), store.NewAccount{ID: fmt.Sprint(i), Name: strings.Repeat("n", 100) + fmt.Sprint(i)})
+			_, err = db.CreateAccount(t.Context(), store.NewAccount{ID: strconv.Itoa(i), Name: strings.Repeat("n", 100) + strconv.Itoa(i)})
 		}
 		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "the disk is full") {
 			t.Fatalf("error %v, want the disk is full", err)
@@ -305,7 +306,7 @@ func TestProcesses(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "new", "store.db")
 		var running []*exec.Cmd
 		for i := range 4 {
-			cmd := command(t, "create", path, fmt.Sprint(i))
+			cmd := command(t, "create", path, strconv.Itoa(i))
 			check(t, cmd.Start())
 			running = append(running, cmd)
 		}
@@ -334,7 +335,7 @@ func TestProcesses(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "store.db")
 		confirmed := 0
 		for round := range 3 {
-			cmd := command(t, "create until killed", path, fmt.Sprint(round))
+			cmd := command(t, "create until killed", path, strconv.Itoa(round))
 			out, err := cmd.StdoutPipe()
 			check(t, err)
 			check(t, cmd.Start())
@@ -347,7 +348,7 @@ func TestProcesses(t *testing.T) {
 			}
 			check(t, cmd.Process.Kill())
 			for lines.Scan() { // what it still confirmed before the signal arrived
-				if lines.Text() != "" && strings.HasPrefix(lines.Text(), fmt.Sprint(round)) {
+				if lines.Text() != "" && strings.HasPrefix(lines.Text(), strconv.Itoa(round)) {
 					confirmed++
 				}
 			}

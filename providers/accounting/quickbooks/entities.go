@@ -64,6 +64,9 @@ func (p *Provider) write(
 	if targets == nil {
 		return nil, invalid("kind", nil)
 	}
+	if kind == accounting.KindPurchase && losesCredit(w.Body) {
+		return nil, invalid("credit", nil)
+	}
 	body, err := transform.AppendMapped(nil, w.Body, targets)
 	if err != nil {
 		return nil, invalid("body", err)
@@ -82,6 +85,13 @@ func (p *Provider) write(
 		return nil, err
 	}
 	return unwrap(answer, entities[kind])
+}
+
+// losesCredit reports whether a purchase is a refund that QuickBooks would book as a
+// charge: it ignores Credit unless the payment type is CreditCard.
+func losesCredit(body []byte) bool {
+	return gjson.GetBytes(body, "credit").IsBool() && gjson.GetBytes(body, "credit").Bool() &&
+		gjson.GetBytes(body, "payment_type").String() != "CreditCard"
 }
 
 // unwrap cuts the entity out of an answer.

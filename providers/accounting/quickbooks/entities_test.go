@@ -162,6 +162,12 @@ func TestWriteRefused(t *testing.T) {
 		_, err := p.Create(t.Context(), good, accounting.KindPurchase, accounting.Write{Body: []byte(body), Key: "k"})
 		wantError(t, err, providers.KindInvalid, "body is invalid")
 	}
+	// QuickBooks would book these refunds as charges.
+	for _, paymentType := range []string{"Cash", "Check"} {
+		body := []byte(`{"credit":true,"payment_type":"` + paymentType + `"}`)
+		_, err := p.Update(t.Context(), good, accounting.KindPurchase, accounting.Write{Body: body, Key: "k"})
+		wantError(t, err, providers.KindInvalid, "credit is invalid")
+	}
 	if n := len(s.asked()); n != 0 {
 		t.Errorf("%d calls", n)
 	}

@@ -5,15 +5,12 @@ package fueltest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/fleetgate/fleetgate/providers"
 	"github.com/fleetgate/fleetgate/providers/fuel"
+	"github.com/fleetgate/fleetgate/providers/internal/upstreamtest"
 )
 
 // Harness is what the suite has to know of a provider.
@@ -52,68 +49,77 @@ type Service interface {
 	EndSessions()
 }
 
-// patience is the timeout of calls that are expected to succeed.
-const patience = 30 * time.Second
+// classReport is the class of the calls that fetch a report.
+const classReport upstreamtest.Class = "report"
 
 // Run checks the provider of h.
 func Run(t *testing.T, h Harness) {
 	t.Run("ok/display name", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		if p.DisplayName() == "" {
 			t.Error("the display name is empty")
 		}
 	})
 	t.Run("ok/report", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		if n := count(t, h.must(t, p, h.Full)); n == 0 {
 			t.Error("no transactions in a window that has some")
 		}
 	})
 	t.Run("ok/empty window", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		if n := count(t, h.must(t, p, h.None)); n != 0 {
 			t.Errorf("%d transactions in a window that has none", n)
 		}
 	})
-	t.Run("ok/request id", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		ctx := providers.WithRequestID(t.Context(), "request-4711")
-		if _, err := p.Transactions(ctx, h.Good, h.Full); err != nil {
-			t.Fatal(err)
-		}
-		if id := w.requestID(); id != "request-4711" {
-			t.Errorf("X-Request-Id of the report call is %q", id)
-		}
-	})
-	t.Run("ok/parallel callers", h.testParallel)
-	t.Run("fail/credential refused", func(t *testing.T) {
-		p, _ := h.start(t, patience)
-		for range 2 {
-			_, err := p.Transactions(t.Context(), h.Bad, h.Full)
-			checkError(t, err, providers.ErrAuth, h.Bad)
-		}
-		h.must(t, p, h.Full) // one caller's refusal is not another's
-	})
-	t.Run("fail/credential refused beside a session", func(t *testing.T) {
-		p, _ := h.start(t, patience)
-		h.must(t, p, h.Full)
-		_, err := p.Transactions(t.Context(), h.Bad, h.Full)
-		checkError(t, err, providers.ErrAuth, h.Bad)
-	})
-	t.Run("fail/caller", h.testCaller)
-	t.Run("fail/upstream", h.testFaults)
-	if h.IsLogin != nil {
-		t.Run("session", h.testSessions)
+	suite := upstreamtest.Suite[fuel.Credential]{
+		Start: func(t *testing.T, timeout time.Duration) upstreamtest.Stage[fuel.Credential] {
+			_, stage := h.start(t, timeout)
+			return stage
+		},
+		Class:    classReport,
+		Sessions: h.IsLogin != nil,
+		Good:     h.Good,
+		Bad:      h.Bad,
+		Secrets: func(cred fuel.Credential) []string {
+			return []string{cred.StartCode, cred.UserID, cred.Password}
+		},
+		Bodies: upstreamtest.Bodies{
+			Truncated: `{"status":"success","data":{"to`,
+			NotUTF8:   "{\"status\":\"\xff\"}",
+			Other:     `[]`,
+		},
+	}
+	suite.Run(t)
+}
+
+// start returns a provider, by itself and beside the service that it calls.
+func (h Harness) start(t *testing.T, timeout time.Duration) (fuel.Provider, upstreamtest.Stage[fuel.Credential]) {
+	t.Helper()
+	service := h.NewService(t)
+	server := upstreamtest.Serve(t, service, h.classOf)
+	p := h.New(t, Upstream{URL: server.URL, Timeout: timeout})
+	return p, upstreamtest.Stage[fuel.Credential]{
+		Server: server,
+		Call: func(ctx context.Context, cred fuel.Credential) (int, error) {
+			report, err := p.Transactions(ctx, cred, h.Full)
+			if err != nil {
+				return 0, err
+			}
+			return count(t, report), nil
+		},
+		EndSessions: service.EndSessions,
 	}
 }
 
-// start returns a provider and the wire that it calls its service through.
-func (h Harness) start(t *testing.T, timeout time.Duration) (fuel.Provider, *wire) {
-	t.Helper()
-	w := newWire(t, h.NewService(t), h.IsLogin)
-	return h.New(t, Upstream{URL: w.url, Timeout: timeout}), w
+func (h Harness) classOf(r *http.Request) upstreamtest.Class {
+	if h.IsLogin != nil && h.IsLogin(r) {
+		return upstreamtest.LogIn
+	}
+	return classReport
 }
 
+// must returns the report of a call that has to succeed.
 func (h Harness) must(t *testing.T, p fuel.Provider, q fuel.Query) []byte {
 	t.Helper()
 	report, err := p.Transactions(t.Context(), h.Good, q)
@@ -121,185 +127,6 @@ func (h Harness) must(t *testing.T, p fuel.Provider, q fuel.Query) []byte {
 		t.Fatalf("the call failed: %v", err)
 	}
 	return report
-}
-
-// testParallel has callers with good and bad credentials call at the same time.
-func (h Harness) testParallel(t *testing.T) {
-	p, _ := h.start(t, patience)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			report, err := p.Transactions(t.Context(), h.Good, h.Full)
-			if err != nil {
-				t.Errorf("good credential: %v", err)
-			} else if count(t, report) == 0 {
-				t.Error("good credential: no transactions")
-			}
-		})
-		wg.Go(func() {
-			_, err := p.Transactions(t.Context(), h.Bad, h.Full)
-			checkError(t, err, providers.ErrAuth, h.Bad)
-		})
-	}
-	wg.Wait()
-}
-
-// testCaller checks what becomes of a call whose caller goes away or is out of time.
-func (h Harness) testCaller(t *testing.T) {
-	t.Run("gone before", func(t *testing.T) {
-		p, _ := h.start(t, patience)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err := p.Transactions(ctx, h.Good, h.Full)
-		checkError(t, err, providers.ErrCanceled, h.Good)
-	})
-	t.Run("gone meanwhile", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		w.disturb(false, func(rw http.ResponseWriter, r *http.Request) {
-			cancel()
-			hang(rw, r)
-		})
-		_, err := p.Transactions(ctx, h.Good, h.Full)
-		checkError(t, err, providers.ErrCanceled, h.Good)
-	})
-	t.Run("out of time", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		w.disturb(false, hang)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, err := p.Transactions(ctx, h.Good, h.Full)
-		checkError(t, err, providers.ErrTimeout, h.Good)
-	})
-}
-
-// testFaults disturbs either kind of call in every way.
-func (h Harness) testFaults(t *testing.T) {
-	t.Run("down", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		w.close()
-		_, err := p.Transactions(t.Context(), h.Good, h.Full)
-		checkError(t, err, providers.ErrUnreachable, h.Good)
-	})
-	calls := map[string]bool{"report": false}
-	if h.IsLogin != nil {
-		calls["log-in"] = true
-	}
-	for call, login := range calls {
-		for _, f := range faults {
-			t.Run(call+"/"+f.name, func(t *testing.T) {
-				t.Parallel()
-				p, w := h.start(t, f.timeout)
-				w.disturb(login, f.serve)
-				_, err := p.Transactions(t.Context(), h.Good, h.Full)
-				pe := checkError(t, err, f.want, h.Good)
-				if pe.RetryAfter != f.retryAfter {
-					t.Errorf("RetryAfter is %v, want %v", pe.RetryAfter, f.retryAfter)
-				}
-
-				w.disturb(login, nil)
-				h.must(t, p, h.Full) // and nothing of it is remembered
-			})
-		}
-	}
-}
-
-// testSessions counts log-ins.
-func (h Harness) testSessions(t *testing.T) {
-	t.Run("ok/reused", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		for range 5 {
-			h.must(t, p, h.Full)
-		}
-		w.checkLogins(t, 1)
-	})
-	t.Run("ok/shared by parallel callers", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		var wg sync.WaitGroup
-		for range 16 {
-			wg.Go(func() {
-				if _, err := p.Transactions(t.Context(), h.Good, h.Full); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		w.checkLogins(t, 1)
-	})
-	t.Run("ok/renewed once", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		w.service.EndSessions()
-		h.must(t, p, h.Full)
-		h.must(t, p, h.Full)
-		w.checkLogins(t, 2)
-	})
-	t.Run("ok/renewed for parallel callers", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		w.service.EndSessions()
-		var wg sync.WaitGroup
-		for range 16 {
-			wg.Go(func() {
-				if _, err := p.Transactions(t.Context(), h.Good, h.Full); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		w.checkLogins(t, 2)
-	})
-	t.Run("fail/refused at once", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		w.endAtOnce.Store(true)
-		_, err := p.Transactions(t.Context(), h.Good, h.Full)
-		checkError(t, err, providers.ErrAuth, h.Good)
-		w.checkLogins(t, 1)
-
-		_, err = p.Transactions(t.Context(), h.Good, h.Full)
-		checkError(t, err, providers.ErrAuth, h.Good)
-		w.checkLogins(t, 2)
-	})
-	t.Run("fail/credential withdrawn", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		w.service.EndSessions()
-		w.disturb(true, func(rw http.ResponseWriter, _ *http.Request) {
-			rw.WriteHeader(http.StatusUnauthorized)
-		})
-		_, err := p.Transactions(t.Context(), h.Good, h.Full)
-		checkError(t, err, providers.ErrAuth, h.Good)
-	})
-}
-
-// checkError checks the type and kind of an error and that nothing of it shows the
-// credential.
-func checkError(t *testing.T, err, want error, cred fuel.Credential) *providers.Error {
-	t.Helper()
-	pe, ok := err.(*providers.Error) //nolint:errorlint // the contract promises the type itself
-	switch {
-	case err == nil:
-		t.Errorf("no error, want: %v", want)
-		return &providers.Error{}
-	case !ok:
-		t.Errorf("the error is a %T: %v", err, err)
-		return &providers.Error{}
-	case !errors.Is(err, want):
-		t.Errorf("the error is %q, want: %v", err, want)
-	}
-	texts := []string{pe.Message}
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		texts = append(texts, e.Error())
-	}
-	for _, secret := range []string{cred.StartCode, cred.UserID, cred.Password} {
-		if text := strings.Join(texts, "\n"); strings.Contains(text, secret) {
-			t.Errorf("the error shows %q: %s", secret, text)
-		}
-	}
-	return pe
 }
 
 // count returns the number of transactions in a report, flat or wrapped.

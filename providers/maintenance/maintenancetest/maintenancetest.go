@@ -1,18 +1,15 @@
-// Package maintenancetest has the conformance suite for providers of fleet maintenance. A provider
-// that passes it can be used in the gateway's maintenance area.
+// Package maintenancetest has the conformance suite for providers of fleet maintenance.
+// A provider that passes it can be used in the gateway's maintenance area.
 package maintenancetest
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/fleetgate/fleetgate/providers"
+	"github.com/fleetgate/fleetgate/providers/internal/upstreamtest"
 	"github.com/fleetgate/fleetgate/providers/maintenance"
 )
 
@@ -52,68 +49,77 @@ type Service interface {
 	EndSessions()
 }
 
-// patience is the timeout of calls that are expected to succeed.
-const patience = 30 * time.Second
+// classList is the class of the calls that list orders.
+const classList upstreamtest.Class = "list"
 
 // Run checks the provider of h.
 func Run(t *testing.T, h Harness) {
 	t.Run("ok/display name", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		if p.DisplayName() == "" {
 			t.Error("the display name is empty")
 		}
 	})
 	t.Run("ok/orders", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		if n := count(t, h.must(t, p, h.Full)); n == 0 {
 			t.Error("no orders match a query that some match")
 		}
 	})
 	t.Run("ok/no match", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		if arrays := h.must(t, p, h.None); len(arrays) != 0 {
 			t.Errorf("%d arrays for a query that no order matches", len(arrays))
 		}
 	})
-	t.Run("ok/request id", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		ctx := providers.WithRequestID(t.Context(), "request-4711")
-		if _, err := p.Orders(ctx, h.Good, h.Full); err != nil {
-			t.Fatal(err)
-		}
-		if id := w.requestID(); id != "request-4711" {
-			t.Errorf("X-Request-Id of the list call is %q", id)
-		}
-	})
-	t.Run("ok/parallel callers", h.testParallel)
-	t.Run("fail/credential refused", func(t *testing.T) {
-		p, _ := h.start(t, patience)
-		for range 2 {
-			_, err := p.Orders(t.Context(), h.Bad, h.Full)
-			checkError(t, err, providers.ErrAuth, h.Bad)
-		}
-		h.must(t, p, h.Full) // one caller's refusal is not another's
-	})
-	t.Run("fail/credential refused beside a session", func(t *testing.T) {
-		p, _ := h.start(t, patience)
-		h.must(t, p, h.Full)
-		_, err := p.Orders(t.Context(), h.Bad, h.Full)
-		checkError(t, err, providers.ErrAuth, h.Bad)
-	})
-	t.Run("fail/caller", h.testCaller)
-	t.Run("fail/upstream", h.testFaults)
-	if h.IsLogin != nil {
-		t.Run("session", h.testSessions)
+	suite := upstreamtest.Suite[maintenance.Credential]{
+		Start: func(t *testing.T, timeout time.Duration) upstreamtest.Stage[maintenance.Credential] {
+			_, stage := h.start(t, timeout)
+			return stage
+		},
+		Class:    classList,
+		Sessions: h.IsLogin != nil,
+		Good:     h.Good,
+		Bad:      h.Bad,
+		Secrets: func(cred maintenance.Credential) []string {
+			return []string{cred.Username, cred.APIKey}
+		},
+		Bodies: upstreamtest.Bodies{
+			Truncated: `{"repair_orders":[{"id":"1`,
+			NotUTF8:   "{\"result\":\"\xff\"}",
+			Other:     `[]`,
+		},
+	}
+	suite.Run(t)
+}
+
+// start returns a provider, by itself and beside the service that it calls.
+func (h Harness) start(t *testing.T, timeout time.Duration) (maintenance.Provider, upstreamtest.Stage[maintenance.Credential]) {
+	t.Helper()
+	service := h.NewService(t)
+	server := upstreamtest.Serve(t, service, h.classOf)
+	p := h.New(t, Upstream{URL: server.URL, Timeout: timeout})
+	return p, upstreamtest.Stage[maintenance.Credential]{
+		Server: server,
+		Call: func(ctx context.Context, cred maintenance.Credential) (int, error) {
+			arrays, err := p.Orders(ctx, cred, h.Full)
+			if err != nil {
+				return 0, err
+			}
+			return count(t, arrays), nil
+		},
+		EndSessions: service.EndSessions,
 	}
 }
 
-// start returns a provider and the wire that it calls its service through.
-func (h Harness) start(t *testing.T, timeout time.Duration) (maintenance.Provider, *wire) {
-	t.Helper()
-	w := newWire(t, h.NewService(t), h.IsLogin)
-	return h.New(t, Upstream{URL: w.url, Timeout: timeout}), w
+func (h Harness) classOf(r *http.Request) upstreamtest.Class {
+	if h.IsLogin != nil && h.IsLogin(r) {
+		return upstreamtest.LogIn
+	}
+	return classList
 }
 
+// must returns the arrays of a call that has to succeed.
 func (h Harness) must(t *testing.T, p maintenance.Provider, q maintenance.Query) [][]byte {
 	t.Helper()
 	arrays, err := p.Orders(t.Context(), h.Good, q)
@@ -121,185 +127,6 @@ func (h Harness) must(t *testing.T, p maintenance.Provider, q maintenance.Query)
 		t.Fatalf("the call failed: %v", err)
 	}
 	return arrays
-}
-
-// testParallel has callers with good and bad credentials call at the same time.
-func (h Harness) testParallel(t *testing.T) {
-	p, _ := h.start(t, patience)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			arrays, err := p.Orders(t.Context(), h.Good, h.Full)
-			if err != nil {
-				t.Errorf("good credential: %v", err)
-			} else if count(t, arrays) == 0 {
-				t.Error("good credential: no orders")
-			}
-		})
-		wg.Go(func() {
-			_, err := p.Orders(t.Context(), h.Bad, h.Full)
-			checkError(t, err, providers.ErrAuth, h.Bad)
-		})
-	}
-	wg.Wait()
-}
-
-// testCaller checks what becomes of a call whose caller goes away or is out of time.
-func (h Harness) testCaller(t *testing.T) {
-	t.Run("gone before", func(t *testing.T) {
-		p, _ := h.start(t, patience)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err := p.Orders(ctx, h.Good, h.Full)
-		checkError(t, err, providers.ErrCanceled, h.Good)
-	})
-	t.Run("gone meanwhile", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		w.disturb(false, func(rw http.ResponseWriter, r *http.Request) {
-			cancel()
-			hang(rw, r)
-		})
-		_, err := p.Orders(ctx, h.Good, h.Full)
-		checkError(t, err, providers.ErrCanceled, h.Good)
-	})
-	t.Run("out of time", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		w.disturb(false, hang)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, err := p.Orders(ctx, h.Good, h.Full)
-		checkError(t, err, providers.ErrTimeout, h.Good)
-	})
-}
-
-// testFaults disturbs either kind of call in every way.
-func (h Harness) testFaults(t *testing.T) {
-	t.Run("down", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		w.close()
-		_, err := p.Orders(t.Context(), h.Good, h.Full)
-		checkError(t, err, providers.ErrUnreachable, h.Good)
-	})
-	calls := map[string]bool{"list": false}
-	if h.IsLogin != nil {
-		calls["log-in"] = true
-	}
-	for call, login := range calls {
-		for _, f := range faults {
-			t.Run(call+"/"+f.name, func(t *testing.T) {
-				t.Parallel()
-				p, w := h.start(t, f.timeout)
-				w.disturb(login, f.serve)
-				_, err := p.Orders(t.Context(), h.Good, h.Full)
-				pe := checkError(t, err, f.want, h.Good)
-				if pe.RetryAfter != f.retryAfter {
-					t.Errorf("RetryAfter is %v, want %v", pe.RetryAfter, f.retryAfter)
-				}
-
-				w.disturb(login, nil)
-				h.must(t, p, h.Full) // and nothing of it is remembered
-			})
-		}
-	}
-}
-
-// testSessions counts log-ins.
-func (h Harness) testSessions(t *testing.T) {
-	t.Run("ok/reused", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		for range 5 {
-			h.must(t, p, h.Full)
-		}
-		w.checkLogins(t, 1)
-	})
-	t.Run("ok/shared by parallel callers", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		var wg sync.WaitGroup
-		for range 16 {
-			wg.Go(func() {
-				if _, err := p.Orders(t.Context(), h.Good, h.Full); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		w.checkLogins(t, 1)
-	})
-	t.Run("ok/renewed once", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		w.service.EndSessions()
-		h.must(t, p, h.Full)
-		h.must(t, p, h.Full)
-		w.checkLogins(t, 2)
-	})
-	t.Run("ok/renewed for parallel callers", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		w.service.EndSessions()
-		var wg sync.WaitGroup
-		for range 16 {
-			wg.Go(func() {
-				if _, err := p.Orders(t.Context(), h.Good, h.Full); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		w.checkLogins(t, 2)
-	})
-	t.Run("fail/refused at once", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		w.endAtOnce.Store(true)
-		_, err := p.Orders(t.Context(), h.Good, h.Full)
-		checkError(t, err, providers.ErrAuth, h.Good)
-		w.checkLogins(t, 1)
-
-		_, err = p.Orders(t.Context(), h.Good, h.Full)
-		checkError(t, err, providers.ErrAuth, h.Good)
-		w.checkLogins(t, 2)
-	})
-	t.Run("fail/credential withdrawn", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		h.must(t, p, h.Full)
-		w.service.EndSessions()
-		w.disturb(true, func(rw http.ResponseWriter, _ *http.Request) {
-			rw.WriteHeader(http.StatusUnauthorized)
-		})
-		_, err := p.Orders(t.Context(), h.Good, h.Full)
-		checkError(t, err, providers.ErrAuth, h.Good)
-	})
-}
-
-// checkError checks the type and kind of an error and that nothing of it shows the
-// credential.
-func checkError(t *testing.T, err, want error, cred maintenance.Credential) *providers.Error {
-	t.Helper()
-	pe, ok := err.(*providers.Error) //nolint:errorlint // the contract promises the type itself
-	switch {
-	case err == nil:
-		t.Errorf("no error, want: %v", want)
-		return &providers.Error{}
-	case !ok:
-		t.Errorf("the error is a %T: %v", err, err)
-		return &providers.Error{}
-	case !errors.Is(err, want):
-		t.Errorf("the error is %q, want: %v", err, want)
-	}
-	texts := []string{pe.Message}
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		texts = append(texts, e.Error())
-	}
-	for _, secret := range []string{cred.Username, cred.APIKey} {
-		if text := strings.Join(texts, "\n"); strings.Contains(text, secret) {
-			t.Errorf("the error shows %q: %s", secret, text)
-		}
-	}
-	return pe
 }
 
 // count returns the number of orders in all arrays.

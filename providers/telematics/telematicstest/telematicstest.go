@@ -4,14 +4,13 @@ package telematicstest
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/fleetgate/fleetgate/providers"
+	"github.com/fleetgate/fleetgate/providers/internal/upstreamtest"
 	"github.com/fleetgate/fleetgate/providers/telematics"
 )
 
@@ -40,31 +39,41 @@ type Upstream struct {
 	Timeout time.Duration // how long one call may take
 }
 
-// patience is the timeout of calls that are expected to succeed.
-const patience = 30 * time.Second
+// The classes of the calls to the service.
+const (
+	classEvents   upstreamtest.Class = "events"
+	classCatalogs upstreamtest.Class = "catalogs"
+)
+
+// bodies are broken answers to calls of either class.
+var bodies = upstreamtest.Bodies{
+	Truncated: `[{"id":"1","na`,
+	NotUTF8:   "[{\"id\":\"\xff\",\"name\":\"\xff\"}]",
+	Other:     `{}`,
+}
 
 // Run checks the provider of h.
 func Run(t *testing.T, h Harness) {
 	t.Run("ok/display name", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		if p.DisplayName() == "" {
 			t.Error("the display name is empty")
 		}
 	})
 	t.Run("ok/events", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		if n := len(h.must(t, p, h.Full)); n < 3 {
 			t.Errorf("%d events, want three or more", n)
 		}
 	})
 	t.Run("ok/no events", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		if n := len(h.must(t, p, h.None)); n != 0 {
 			t.Errorf("%d events where none match", n)
 		}
 	})
 	t.Run("ok/limit", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+		p, _ := h.start(t, upstreamtest.Patience)
 		q := h.Full
 		q.Limit = 2
 		if n := len(h.must(t, p, q)); n != 2 {
@@ -72,16 +81,7 @@ func Run(t *testing.T, h Harness) {
 		}
 	})
 	t.Run("ok/pages", h.testPages)
-	t.Run("ok/request id", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		ctx := providers.WithRequestID(t.Context(), "request-4711")
-		if _, err := p.Events(ctx, h.Good, h.Full); err != nil {
-			t.Fatal(err)
-		}
-		if id := w.requestID(); id != "request-4711" {
-			t.Errorf("X-Request-Id of the call for events is %q", id)
-		}
-	})
+	t.Run("ok/request id", h.suite().RunRequestID)
 	t.Run("ok/catalogs", h.testCatalogs)
 	t.Run("ok/parallel callers", h.testParallel)
 	t.Run("fail/credential refused", h.testRefused)
@@ -89,12 +89,55 @@ func Run(t *testing.T, h Harness) {
 	t.Run("fail/upstream", h.testFaults)
 }
 
-// start returns a provider and the wire that it calls its service through.
-func (h Harness) start(t *testing.T, timeout time.Duration) (telematics.Provider, *wire) {
+// start returns a provider and the server of the service that it calls.
+func (h Harness) start(t *testing.T, timeout time.Duration) (telematics.Provider, *upstreamtest.Server) {
 	t.Helper()
-	w := newWire(t, h.NewService(t), h.IsEvents)
-	return h.New(t, Upstream{URL: w.url, Timeout: timeout}), w
+	server := upstreamtest.Serve(t, h.NewService(t), h.classOf)
+	return h.New(t, Upstream{URL: server.URL, Timeout: timeout}), server
 }
+
+func (h Harness) classOf(r *http.Request) upstreamtest.Class {
+	if h.IsEvents(r) {
+		return classEvents
+	}
+	return classCatalogs
+}
+
+// suite has the checks of the calls for events that this area shares with others.
+func (h Harness) suite() *upstreamtest.Suite[telematics.Credential] {
+	return &upstreamtest.Suite[telematics.Credential]{
+		Start:   h.stage,
+		Class:   classEvents,
+		Good:    h.Good,
+		Bad:     h.Bad,
+		Secrets: secrets,
+		Bodies:  bodies,
+	}
+}
+
+// stage starts a provider of which the suite sees the calls for events.
+func (h Harness) stage(t *testing.T, timeout time.Duration) upstreamtest.Stage[telematics.Credential] {
+	t.Helper()
+	p, server := h.start(t, timeout)
+	return upstreamtest.Stage[telematics.Credential]{
+		Server: server,
+		Call: func(ctx context.Context, cred telematics.Credential) (int, error) {
+			answer, err := p.Events(ctx, cred, h.Full)
+			if err != nil {
+				return 0, err
+			}
+			events, err := parse(answer)
+			if err != nil {
+				// A provider need not look into its events; the gateway finds it out.
+				return 0, &providers.Error{Kind: providers.KindInvalidJSON, Message: err.Error()}
+			}
+			return len(events), nil
+		},
+	}
+}
+
+// secrets is what no error may show of a credential.
+func secrets(cred telematics.Credential) []string { return []string{cred.APIKey} }
 
 // must returns the events of a call that has to succeed.
 func (h Harness) must(t *testing.T, p telematics.Provider, q telematics.Query) []event {
@@ -112,7 +155,7 @@ func (h Harness) must(t *testing.T, p telematics.Provider, q telematics.Query) [
 
 // testPages reads all events one by one and finds each once.
 func (h Harness) testPages(t *testing.T) {
-	p, _ := h.start(t, patience)
+	p, _ := h.start(t, upstreamtest.Patience)
 	all := h.must(t, p, h.Full)
 	q := h.Full
 	q.Limit = 1
@@ -131,7 +174,7 @@ func (h Harness) testPages(t *testing.T) {
 
 // testCatalogs checks what the catalogs hold and that they know the events' ids.
 func (h Harness) testCatalogs(t *testing.T) {
-	p, w := h.start(t, patience)
+	p, server := h.start(t, upstreamtest.Patience)
 	events := h.must(t, p, h.Full)
 	c := p.Catalogs(t.Context(), h.Good)
 	checkCatalogs(t, c)
@@ -142,11 +185,11 @@ func (h Harness) testCatalogs(t *testing.T) {
 	}
 
 	// No service, no names; but what is known may stay in use.
-	w.close()
+	server.Close()
 	checkCatalogs(t, p.Catalogs(t.Context(), h.Good))
 
-	p, w = h.start(t, patience)
-	w.close()
+	p, server = h.start(t, upstreamtest.Patience)
+	server.Close()
 	if c := p.Catalogs(t.Context(), h.Good); c.Triggers != nil || c.Statuses != nil || c.Vehicles != nil {
 		t.Errorf("catalogs from nowhere: %v", c)
 	}
@@ -154,7 +197,7 @@ func (h Harness) testCatalogs(t *testing.T) {
 
 // testParallel has callers with good and bad credentials call at the same time.
 func (h Harness) testParallel(t *testing.T) {
-	p, _ := h.start(t, patience)
+	p, _ := h.start(t, upstreamtest.Patience)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -167,7 +210,7 @@ func (h Harness) testParallel(t *testing.T) {
 		})
 		wg.Go(func() {
 			_, err := p.Events(t.Context(), h.Bad, h.Full)
-			checkError(t, err, providers.ErrAuth, h.Bad)
+			upstreamtest.CheckError(t, err, providers.ErrAuth, secrets(h.Bad)...)
 		})
 		wg.Go(func() {
 			c := p.Catalogs(t.Context(), h.Good)
@@ -183,10 +226,10 @@ func (h Harness) testParallel(t *testing.T) {
 
 // testRefused checks that one caller's credential opens nothing to another.
 func (h Harness) testRefused(t *testing.T) {
-	p, _ := h.start(t, patience)
+	p, _ := h.start(t, upstreamtest.Patience)
 	for range 2 {
 		_, err := p.Events(t.Context(), h.Bad, h.Full)
-		checkError(t, err, providers.ErrAuth, h.Bad)
+		upstreamtest.CheckError(t, err, providers.ErrAuth, secrets(h.Bad)...)
 		h.checkNoCatalogs(t, p)
 		h.must(t, p, h.Full)
 		if c := p.Catalogs(t.Context(), h.Good); c.Vehicles == nil {
@@ -204,36 +247,16 @@ func (h Harness) checkNoCatalogs(t *testing.T, p telematics.Provider) {
 
 // testCaller checks what becomes of a call whose caller goes away or is out of time.
 func (h Harness) testCaller(t *testing.T) {
-	t.Run("gone before", func(t *testing.T) {
-		p, _ := h.start(t, patience)
+	h.suite().RunCaller(t)
+	t.Run("leaves the catalogs before", func(t *testing.T) {
+		p, _ := h.start(t, upstreamtest.Patience)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := p.Events(ctx, h.Good, h.Full)
-		checkError(t, err, providers.ErrCanceled, h.Good)
 		checkCatalogs(t, p.Catalogs(ctx, h.Good))
 	})
-	t.Run("gone meanwhile", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		w.disturb(true, func(rw http.ResponseWriter, r *http.Request) {
-			cancel()
-			hang(rw, r)
-		})
-		_, err := p.Events(ctx, h.Good, h.Full)
-		checkError(t, err, providers.ErrCanceled, h.Good)
-	})
-	t.Run("out of time", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		w.disturb(true, hang)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, err := p.Events(ctx, h.Good, h.Full)
-		checkError(t, err, providers.ErrTimeout, h.Good)
-	})
 	t.Run("leaves the catalogs", func(t *testing.T) {
-		p, w := h.start(t, time.Second)
-		w.disturb(false, hang)
+		p, server := h.start(t, time.Second)
+		server.Disturb(classCatalogs, upstreamtest.Hang)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		start := time.Now()
@@ -246,61 +269,14 @@ func (h Harness) testCaller(t *testing.T) {
 
 // testFaults disturbs either kind of call in every way.
 func (h Harness) testFaults(t *testing.T) {
-	t.Run("down", func(t *testing.T) {
-		p, w := h.start(t, patience)
-		w.close()
-		_, err := p.Events(t.Context(), h.Good, h.Full)
-		checkError(t, err, providers.ErrUnreachable, h.Good)
-	})
-	for _, f := range faults {
-		t.Run("events/"+f.name, func(t *testing.T) {
+	h.suite().RunFaults(t)
+	for _, f := range upstreamtest.Faults(bodies) {
+		t.Run(string(classCatalogs)+"/"+f.Name, func(t *testing.T) {
 			t.Parallel()
-			p, w := h.start(t, f.timeout)
-			w.disturb(true, f.serve)
-			answer, err := p.Events(t.Context(), h.Good, h.Full)
-			if err != nil || !errors.Is(f.want, providers.ErrInvalidJSON) || len(answer.Body) == 0 {
-				pe := checkError(t, err, f.want, h.Good)
-				if pe.RetryAfter != f.retryAfter {
-					t.Errorf("RetryAfter is %v, want %v", pe.RetryAfter, f.retryAfter)
-				}
-			} else if _, err := parse(answer); err == nil {
-				t.Error("the answer is neither an error nor can the gateway see that it is none")
-			}
-
-			w.disturb(true, nil)
-			h.must(t, p, h.Full) // and nothing of it is remembered
-		})
-		t.Run("catalogs/"+f.name, func(t *testing.T) {
-			t.Parallel()
-			p, w := h.start(t, f.timeout)
-			w.disturb(false, f.serve)
+			p, server := h.start(t, f.Timeout)
+			server.Disturb(classCatalogs, f.Serve)
 			checkCatalogs(t, p.Catalogs(t.Context(), h.Good))
 			h.must(t, p, h.Full) // the events are worth more than their names
 		})
 	}
-}
-
-// checkError checks the type and kind of an error and that nothing of it shows the
-// credential.
-func checkError(t *testing.T, err, want error, cred telematics.Credential) *providers.Error {
-	t.Helper()
-	pe, ok := err.(*providers.Error) //nolint:errorlint // the contract promises the type itself
-	switch {
-	case err == nil:
-		t.Errorf("no error, want: %v", want)
-		return &providers.Error{}
-	case !ok:
-		t.Errorf("the error is a %T: %v", err, err)
-		return &providers.Error{}
-	case !errors.Is(err, want):
-		t.Errorf("the error is %q, want: %v", err, want)
-	}
-	texts := []string{pe.Message}
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		texts = append(texts, e.Error())
-	}
-	if text := strings.Join(texts, "\n"); strings.Contains(text, cred.APIKey) {
-		t.Errorf("the error shows the key: %s", text)
-	}
-	return pe
 }

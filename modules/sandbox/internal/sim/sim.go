@@ -3,9 +3,11 @@
 package sim
 
 import (
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -75,9 +77,10 @@ type Query map[string][]string
 func ParseQuery(raw string) Query {
 	values, _ := url.ParseQuery(raw)
 	q := make(Query, len(values))
-	for name, v := range values {
-		name = strings.ToLower(name)
-		q[name] = append(q[name], v...)
+	// Sorted, so that of several spellings the same one is always the first.
+	for _, spelling := range slices.Sorted(maps.Keys(values)) {
+		name := strings.ToLower(spelling)
+		q[name] = append(q[name], values[spelling]...)
 	}
 	return q
 }
