@@ -98,6 +98,7 @@ func TestCatalogsStale(t *testing.T) {
 
 	s.failing(nil)
 	b.pass(failurePause)
+	b.catalogs(t)
 	if c := b.catalogs(t); len(c.Triggers) != 2 || len(c.Vehicles) != 3 || c.Age != 0 {
 		t.Errorf("catalogs after the failure are %v", c)
 	}
