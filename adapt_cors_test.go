@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,12 +37,13 @@ func TestCORS(t *testing.T) {
 				t.Fatal(err)
 			}
 			withServers(t, config, func(servers []*caddyhttp.Server) {
+				i := slices.IndexFunc(servers, func(s *caddyhttp.Server) bool { return serves(s, "localhost:8443") })
 				ask := func(method, origin string) http.Header {
 					r := httptest.NewRequestWithContext(t.Context(), method, "https://localhost:8443/api/fuel/reports/transactions", http.NoBody)
 					r.Header.Set("Origin", origin)
 					r.Header.Set("Access-Control-Request-Method", "GET")
 					rec := httptest.NewRecorder()
-					servers[0].ServeHTTP(rec, r)
+					servers[i].ServeHTTP(rec, r)
 					preflight := method == http.MethodOptions && origin == "https://dispatch.example.com"
 					if (rec.Code == http.StatusNoContent) != preflight {
 						t.Errorf("%s from %s: status %d", method, origin, rec.Code)

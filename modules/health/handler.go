@@ -5,6 +5,7 @@ package health
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -39,8 +40,8 @@ func init() {
 // no more requests before the server stops to take them.
 //
 // A provider that is down makes neither of them fail: the gateway is still the
-// right place to ask. The paths are case-sensitive and take GET and HEAD; they
-// need no token.
+// right place to ask. The paths are case-sensitive, may end with a slash, and take
+// GET and HEAD; they need no token.
 //
 // The app `gateway` must be configured.
 type Handler struct {
@@ -66,9 +67,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 
 // ServeHTTP implements [caddyhttp.MiddlewareHandler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	switch r.URL.Path {
-	case "/healthz", "/readyz":
-	default:
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	if path != "/healthz" && path != "/readyz" {
 		return next.ServeHTTP(w, r)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -76,7 +76,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 		answer(w, http.StatusMethodNotAllowed, `{"status":"method_not_allowed"}`)
 		return nil
 	}
-	if r.URL.Path == "/healthz" {
+	if path == "/healthz" {
 		answer(w, http.StatusOK, `{"status":"ok"}`)
 		return nil
 	}

@@ -120,6 +120,7 @@ func TestHandler(t *testing.T) {
 	run("started",
 		row{"ok/healthz", http.MethodGet, "/healthz", 200, ok},
 		row{"ok/readyz", http.MethodGet, "/readyz", 200, ready},
+		row{"ok/trailing slash", http.MethodGet, "/readyz/", 200, ready},
 		row{"ok/HEAD of healthz", http.MethodHead, "/healthz", 200, ok}, // the server drops the body
 		row{"ok/HEAD of readyz", http.MethodHead, "/readyz", 200, ready},
 		row{"ok/query", http.MethodGet, "/readyz?verbose=1", 200, ready},
@@ -128,7 +129,7 @@ func TestHandler(t *testing.T) {
 		row{"ok/other path", http.MethodGet, "/", 200, "next"},
 		row{"ok/other case", http.MethodGet, "/Healthz", 200, "next"},
 		row{"ok/below", http.MethodGet, "/healthz/x", 200, "next"},
-		row{"ok/trailing slash", http.MethodGet, "/readyz/", 200, "next"},
+		row{"ok/two trailing slashes", http.MethodGet, "/readyz//", 200, "next"},
 		row{"ok/two slashes", http.MethodGet, "//readyz", 200, "next"},
 		row{"ok/POST elsewhere", http.MethodPost, "/x", 200, "next"},
 	)

@@ -204,21 +204,22 @@ type loader struct {
 // entries, unless it is about the key: that may be put right.
 func (l loader) Load(_ context.Context, key cacheKey) (*table, error) {
 	defer l.provider.attempts.begin(key, l.provider.now())()
-	t, err := l.fetch(key.kind)
+	t, err := l.fetch(key.kind, nil)
 	if err == nil || errors.Is(err, providers.ErrAuth) || errors.Is(err, providers.ErrCanceled) {
 		return t, err
 	}
 	return l.provider.failedTable(failurePause, err), nil
 }
 
-// Reload fetches a catalog that is due. When the key is refused the catalog is dropped.
+// Reload fetches a catalog that is due. When the key is refused the catalog is dropped,
+// but for the details, to which a good key may have no access.
 func (l loader) Reload(_ context.Context, key cacheKey, old *table) (*table, error) {
 	if l.provider.now().Sub(old.fetched) < old.fresh {
 		return old, nil // it was fetched since the caller looked
 	}
-	t, err := l.fetch(key.kind)
+	t, err := l.fetch(key.kind, old)
 	switch {
-	case errors.Is(err, providers.ErrAuth):
+	case errors.Is(err, providers.ErrAuth) && key.kind != details:
 		return nil, otter.ErrNotFound
 	case err != nil && old.failed && !errors.Is(err, providers.ErrCanceled):
 		return l.provider.failedTable(2*old.fresh, err), nil
@@ -227,8 +228,9 @@ func (l loader) Reload(_ context.Context, key cacheKey, old *table) (*table, err
 }
 
 // fetch fetches a catalog on the gateway's own account: all callers wait for it, so it
-// ends with none of them. Each of its calls has the client's timeout.
-func (l loader) fetch(k kind) (*table, error) {
+// ends with none of them. Each of its calls has the client's timeout. old is what a
+// renewal is to replace.
+func (l loader) fetch(k kind, old *table) (*table, error) {
 	p, ctx := l.provider, l.provider.lifetime.current()
 	var t *table
 	var err error
@@ -240,7 +242,7 @@ func (l loader) fetch(k kind) (*table, error) {
 	case vehicles:
 		t, err = p.fetchVehicles(ctx, l.apiKey)
 	default:
-		t, err = p.fetchDetails(ctx, l.apiKey)
+		t, err = p.fetchDetails(ctx, l.apiKey, len(old.all()) > 0)
 	}
 	if err != nil {
 		p.logFailure(k, providers.As(err))

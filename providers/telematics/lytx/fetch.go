@@ -68,10 +68,10 @@ func (p *Provider) fetchVehicles(ctx context.Context, apiKey string) (*table, er
 
 // fetchDetails fetches the optional members of the vehicles. A tenant, or a key, that
 // has no access to them has none: that is no failure, unless it shows in the middle of
-// the list.
-func (p *Provider) fetchDetails(ctx context.Context, apiKey string) (*table, error) {
+// the list, or had says that there were some before.
+func (p *Provider) fetchDetails(ctx context.Context, apiKey string, had bool) (*table, error) {
 	t := p.newTable(time.Duration(p.VehicleTTL), time.Duration(p.Stale))
-	begun := false
+	begun := had
 	err := allPages(ctx, func(ctx context.Context, n int) (page, error) {
 		body, err := p.get(ctx, apiKey, &outbound.Request{
 			Name: details.String(),
