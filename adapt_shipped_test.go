@@ -72,7 +72,6 @@ func TestShippedCaddyfile(t *testing.T) {
 		{"ok/local sites", [2]string{"localhost:8443", "localhost:8444"}, nil},
 		{"ok/public sites", [2]string{"gateway.example.com", "gateway-env.example.com"}, map[string]string{
 			"FLEETGATE_SITE": "gateway.example.com", "FLEETGATE_ENV_SITE": "gateway-env.example.com",
-			"FLEETGATE_PUBLIC_URL": "https://edge.example.com/fleet/api",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -177,9 +176,11 @@ func askAll(t *testing.T, servers []*caddyhttp.Server, site string) {
 			t.Errorf("%s %s %s: %d %s", site, op.method, op.path, rec.Code, rec.Body)
 		}
 	}
-	for _, path := range []string{"/api/unknown", "/api", "/api/", "/telematics/driver-performance-events", "/"} {
+	for _, path := range []string{"/api/unknown", "/api", "/api/", "/telematics/driver-performance-events", "/nope", "/"} {
 		if rec := ask("GET", path); rec.Code != http.StatusNotFound || rec.Body.String() != unknown {
 			t.Errorf("%s %s: %d %s", site, path, rec.Code, rec.Body)
+		} else if code := rec.Header().Get("X-Error-Code"); code != "not_found" {
+			t.Errorf("%s %s: X-Error-Code %q", site, path, code)
 		}
 	}
 	if rec := ask("GET", "/healthz"); rec.Code != http.StatusOK {

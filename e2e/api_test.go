@@ -56,7 +56,7 @@ const trial = globals + areas + `{$FLEETGATE_SITE} {
 	gateway_health
 	handle_path /api/* {
 		import areas {$SANDBOX} {
-			max_body 1MiB
+			max_body 8MiB
 		}
 		gateway_accounting /accounting/* {
 			provider quickbooks

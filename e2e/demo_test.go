@@ -1,12 +1,17 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // demoEnd is the last line that the demo prints before it serves until it is stopped.
@@ -34,19 +39,30 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	runsAt := regexp.MustCompile(`The gateway runs at https://(\S+), `)
+	caddyfile := filepath.Join(data, "sandbox", "Caddyfile")
+	const edit = "# An edit.\n"
 	for _, run := range []struct {
 		name string
+		host string
 		end  os.Signal
 	}{
-		{"ok/first run", syscall.SIGINT},
-		{"ok/second run on the same data", syscall.SIGTERM},
+		{"ok/first run", ownAddress(t), syscall.SIGINT},
+		{"ok/second run on the same data", "localhost", syscall.SIGTERM},
 	} {
 		t.Run(run.name, func(t *testing.T) {
 			dir, err := os.MkdirTemp(home, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := start(t, dir, env, binary, "gateway", "demo", "--listen", "127.0.0.1:"+freePort(t), "--data", data)
+			changed := false
+			if text, err := os.ReadFile(caddyfile); err == nil {
+				changed = true
+				if err := os.WriteFile(caddyfile, append(text, edit...), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := start(t, dir, env, binary, "gateway", "demo", "--listen", net.JoinHostPort(run.host, "0"), "--data", data)
 			var printed string
 			eventually(t, startTimeout, func() error {
 				if p.over() {
@@ -58,9 +74,86 @@ func TestDemo(t *testing.T) {
 				return nil
 			})
 			tryLines(t, dir, env, printed)
+
+			site := runsAt.FindStringSubmatch(printed)[1]
+			if host, _, _ := net.SplitHostPort(site); host != run.host {
+				t.Errorf("it runs at %s, want the host %s", site, run.host)
+			}
+			if got := strings.Contains(printed, "Using your changed "+caddyfile+";"); got != changed {
+				t.Errorf("changed: %t; printed:\n%s", changed, printed)
+			}
+			if text := string(read(t, caddyfile)); strings.HasSuffix(text, edit) != changed {
+				t.Errorf("the changed Caddyfile was replaced: %t", changed)
+			}
+			testSecondDemo(t, dir, env, binary, site)
+			testUnknownPaths(t, site, data)
+			testDemoTokens(t, dir, append(env, "FLEETGATE_DATA="+data), binary, caddyfile)
 			p.signal(t, run.end)
 			p.wait(t)
 		})
+	}
+}
+
+// ownAddress returns an address of this machine that others reach too, or the loopback
+// address if it has none.
+func ownAddress(t *testing.T) string {
+	t.Helper()
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range addresses {
+		if network, ok := address.(*net.IPNet); ok && network.IP.To4() != nil && network.IP.IsGlobalUnicast() {
+			return network.IP.String()
+		}
+	}
+	return "127.0.0.1"
+}
+
+// testSecondDemo starts another demo on the address of the one that runs.
+func testSecondDemo(t *testing.T, dir string, env []string, binary, site string) {
+	t.Helper()
+	data := filepath.Join(dir, "second")
+	r := command(t, dir, env, binary, "gateway", "demo", "--listen", site, "--data", data)
+	if want := "Error: --listen: " + site + " is already in use\n"; r.code == 0 || r.stdout != "" || r.stderr != want {
+		t.Errorf("exit code %d, stdout %q, stderr %q; want %q", r.code, r.stdout, r.stderr, want)
+	}
+	if _, err := os.Stat(data); err == nil {
+		t.Error("it has made its folder")
+	}
+}
+
+// testUnknownPaths asks for paths that no area has.
+func testUnknownPaths(t *testing.T, site, data string) {
+	t.Helper()
+	g := &gateway{site: site, ca: filepath.Join(data, "caddy", "pki", "authorities", "local", "root.crt")}
+	roots, err := g.roots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.client = newClient(roots)
+	defer g.client.CloseIdleConnections()
+	for _, path := range []string{"/", "/nope", "/api", "/api/", "/api/nope"} {
+		a := g.do(t, request{path: path, token: noToken})
+		code, kind := a.header.Get("X-Error-Code"), a.header.Get("Content-Type")
+		if a.status != http.StatusNotFound || a.body != failure("Not Found") || code != "not_found" || kind != "application/json" {
+			t.Errorf("%s: status %d, X-Error-Code %q, Content-Type %q, body %q", path, a.status, code, kind, a.body)
+		}
+	}
+}
+
+// testDemoTokens checks that the tokens of the demo end some day.
+func testDemoTokens(t *testing.T, dir string, env []string, binary, caddyfile string) {
+	t.Helper()
+	r := command(t, dir, env, binary, "gateway", "token", "list", "--json", "--config", caddyfile)
+	var tokens []struct{ Created, Expires time.Time }
+	if err := json.Unmarshal([]byte(r.stdout), &tokens); err != nil || len(tokens) == 0 {
+		t.Fatalf("%d tokens, %v; stderr %q", len(tokens), err, r.stderr)
+	}
+	for _, token := range tokens {
+		if lifetime := token.Expires.Sub(token.Created); lifetime != 30*24*time.Hour {
+			t.Errorf("a token lives for %v", lifetime)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -292,18 +293,26 @@ func failure(message string) string {
 	return `{"status":"Error","message":"` + message + `","data":null}`
 }
 
-// freePort returns a port of the loopback interface on which nobody listens.
+// givenPorts are the ports that freePort returned.
+var givenPorts sync.Map
+
+// freePort returns a port of the loopback interface on which nobody listens, another
+// one each time: Caddy shares a port with others that share it instead of failing. With
+// a process from elsewhere the tests notice, whose certificate is of another authority.
 func freePort(tb testing.TB) string {
 	tb.Helper()
-	var config net.ListenConfig
-	l, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	for {
+		var config net.ListenConfig
+		l, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		if err := errors.Join(err, l.Close()); err != nil {
+			tb.Fatal(err)
+		}
+		if _, given := givenPorts.LoadOrStore(port, true); !given {
+			return port
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return port
 }

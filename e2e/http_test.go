@@ -36,7 +36,7 @@ func testHealth(t *testing.T, g *gateway) {
 			}
 		})
 	}
-	for _, path := range []string{"/Healthz", "/readyz/", "/READYZ"} {
+	for _, path := range []string{"/Healthz", "/readyz/x", "/READYZ"} {
 		t.Run("fail/path "+path, func(t *testing.T) {
 			if a := g.do(t, request{path: path, token: noToken}); strings.Contains(a.body, "status") {
 				t.Errorf("answered like the probe: %q", a.body)

@@ -76,7 +76,6 @@ func production(tb testing.TB, p *program, w *watch, edits ...[2]string) {
 	down := "http://127.0.0.1:" + freePort(tb)
 	w.g = shippedGateway(tb, p, "Caddyfile", slices.Concat(testEdits, edits),
 		"FLEETGATE_ENV_SITE=localhost:"+freePort(tb),
-		"FLEETGATE_PUBLIC_URL=https://gateway.example.com/api",
 		"LYTX_URL="+root+"/lytx",
 		"LYTX_ENV_URL="+down+"/lytx",
 		"UPSTREAM="+root,

@@ -153,9 +153,13 @@ func testShapes(t *testing.T, shared *gateway) {
 	tokenKeys := []string{"account", "created", "expires", "id", "last4", "last_used", "revoked", "scopes"}
 
 	for _, list := range []string{"account", "token"} {
-		if got := g.manage(t, list, "list", "--json"); got != "[]" {
-			t.Errorf("%s list of an empty store: %s, want []", list, got)
+		r := g.run(t, "gateway", list, "list", "--json", "--config", g.config)
+		if r.code == 0 || r.stdout != "" || !strings.Contains(r.stderr, g.data()) || !strings.Contains(r.stderr, "does not exist") {
+			t.Errorf("%s list without a store: exit code %d, stdout %q, stderr %q", list, r.code, r.stdout, r.stderr)
 		}
+	}
+	if _, err := os.Stat(g.data()); err == nil {
+		t.Error("listing has made the folder of the store")
 	}
 
 	account := object(t, g.manage(t, "account", "create", "acme", "--balance", "12.50", "--json"), accountKeys)
@@ -163,6 +167,9 @@ func testShapes(t *testing.T, shared *gateway) {
 		t.Errorf("account %v, want acme with 12.5", account)
 	}
 	checkTime(t, account["created"])
+	if got := g.manage(t, "token", "list", "--json"); got != "[]" {
+		t.Errorf("token list without tokens: %s, want []", got)
+	}
 	for _, args := range [][]string{{"account", "show", "acme", "--json"}, {"account", "list", "--json"}} {
 		again := object(t, strings.Trim(g.manage(t, args...), "[]"), accountKeys)
 		if !maps.EqualFunc(account, again, func(a, b any) bool { return a == b }) {

@@ -116,18 +116,18 @@ type Error struct {
 
 // SafeCause marks an error whose text holds neither a URL nor a credential, so that
 // logs may show it.
-func SafeCause(err error) error { return safeCause{err} }
+func SafeCause(err error) error { return safeError{err} }
 
-type safeCause struct{ error }
+type safeError struct{ error }
 
-func (c safeCause) Unwrap() error { return c.error }
+func (e safeError) Unwrap() error { return e.error }
 
 // Cause is what logs show of Err; empty when there is none.
 func (e *Error) Cause() string {
 	if e.Err == nil {
 		return ""
 	}
-	if c, ok := errors.AsType[safeCause](e.Err); ok {
+	if c, ok := errors.AsType[safeError](e.Err); ok {
 		return c.Error()
 	}
 	return fmt.Sprintf("%T", e.Err)

@@ -42,6 +42,7 @@ http://%[2]s {
 	log {
 		output file %[1]s/access.log
 	}
+	header X-Site %[1]s
 	gateway_auth
 	respond /known "{http.vars.request_id} {http.auth.user.id}"
 }
@@ -63,6 +64,9 @@ http://%[2]s {
 		response, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if response.Header.Get("X-Site") != dir {
+			t.Fatalf("another process answers on %s too", address)
 		}
 		body, err := io.ReadAll(response.Body)
 		if err := errors.Join(err, response.Body.Close()); err != nil {

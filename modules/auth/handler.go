@@ -84,18 +84,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 
 	answer := &tracker{ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
 	if misspelledBase(r) {
-		return fail(answer, http.StatusNotFound, "not_found", "Not Found")
+		fail(answer, http.StatusNotFound, "not_found", "Not Found")
+		return nil
 	}
 	if err := h.call(next, answer, r); err != nil || answer.wrote {
 		return err
 	}
-	return fail(answer, http.StatusNotFound, "not_found", "Not Found")
+	fail(answer, http.StatusNotFound, "not_found", "Not Found")
+	return nil
 }
 
 // call runs the handlers behind. A panic in one of them would close the connection
 // without an answer and end with its value, which may be a credential, in the server's
 // error log.
-func (h *Handler) call(next caddyhttp.Handler, answer *tracker, r *http.Request) (err error) {
+func (h *Handler) call(next caddyhttp.Handler, answer *tracker, r *http.Request) error {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -108,7 +110,7 @@ func (h *Handler) call(next caddyhttp.Handler, answer *tracker, r *http.Request)
 		if answer.wrote {
 			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 		}
-		err = fail(answer, http.StatusInternalServerError, "internal", "Internal Server Error")
+		fail(answer, http.StatusInternalServerError, "internal", "Internal Server Error")
 	}()
 	return next.ServeHTTP(answer, r)
 }
@@ -127,13 +129,14 @@ func misspelledBase(r *http.Request) bool {
 }
 
 // fail answers with the common envelope (contract part 1).
-func fail(w http.ResponseWriter, status int, code, message string) error {
+func fail(w http.ResponseWriter, status int, code, message string) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set(headerErrorCode, code)
 	w.WriteHeader(status)
-	_, err := w.Write(transform.AppendError(nil, message, nil))
-	return err
+	// The caller of a write that fails is gone. As an error it would put the request's
+	// headers, tokens among them, into the server's error log.
+	_, _ = w.Write(transform.AppendError(nil, message, nil))
 }
 
 // authenticate returns the verdict on the caller.

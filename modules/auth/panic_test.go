@@ -46,6 +46,28 @@ func TestPanic(t *testing.T) {
 	}
 }
 
+// failingWriter is the connection of a caller who is gone.
+type failingWriter struct{ http.ResponseWriter }
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
+
+// An error would end in the server's error log, together with the request's headers.
+func TestCallerGone(t *testing.T) {
+	h := newHandler(t)
+	for name, next := range map[string]caddyhttp.HandlerFunc{
+		"nobody answers": func(http.ResponseWriter, *http.Request) error { return nil },
+		"a panic":        func(http.ResponseWriter, *http.Request) error { panic("secret") },
+	} {
+		t.Run("ok/"+name, func(t *testing.T) {
+			w := failingWriter{httptest.NewRecorder()}
+			r := caddyhttp.PrepareRequest(httptest.NewRequest(http.MethodGet, "http://localhost/x", nil), caddy.NewReplacer(), w, nil)
+			if err := h.ServeHTTP(w, r, next); err != nil {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
 // The base of the contract ends with the segment /api, in this spelling.
 func TestBase(t *testing.T) {
 	h := newHandler(t)

@@ -70,7 +70,8 @@ type App struct {
 
 	// runtime is set once it was acquired from the pool under the key, and then
 	// stays: requests may use it after Cleanup. The key is set while the reference
-	// is held.
+	// is held. The runtime opens its store with one of its holders' backends.
+	backend store.Backend
 	runtime *runtime
 	key     string
 
@@ -165,13 +166,19 @@ func (a *App) Validate() error {
 	return nil
 }
 
-// Start opens the store, unless a request did so already, and begins to watch it
-// for revocations. Its error rejects the configuration.
+// Start opens the store, unless it is open already and answers, and begins to watch
+// it for revocations. Its error rejects the configuration; a store that was open
+// before and went away does not.
 func (a *App) Start() error {
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
 	if _, err := a.runtime.open(ctx); err != nil {
 		return err
+	}
+	if err := a.runtime.renew(ctx); err != nil {
+		// Known tokens keep working for a time, and an operator may want to change
+		// something else meanwhile.
+		a.logger.Error("the open store does not answer and cannot be opened anew", zap.Error(err))
 	}
 
 	ctx, a.stopWatch = context.WithCancel(context.Background())
@@ -204,10 +211,7 @@ func (a *App) Cleanup() error {
 	if a.key == "" {
 		return nil
 	}
-	key := a.key
-	a.key = ""
-	_, err := runtimes.Delete(key)
-	return err
+	return a.release()
 }
 
 // watch asks the store for changes, and now and then tells it which tokens were

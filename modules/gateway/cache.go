@@ -177,6 +177,11 @@ func (c *tokenCache) invalidate(hash store.Hash) {
 	c.entries.Invalidate(hash)
 }
 
+// invalidateAll forgets every token.
+func (c *tokenCache) invalidateAll() {
+	c.entries.InvalidateAll()
+}
+
 // confirm notes that at that time of the clock every entry was as in the store.
 func (c *tokenCache) confirm(at time.Duration) {
 	c.confirmed.Store(int64(at))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -61,6 +62,8 @@ func group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 		names = append(names, child.Name())
 	}
 	cmd.AddCommand(children...)
+	// A flag of the subcommand that was meant must not be what is complained about.
+	cmd.FParseErrWhitelist.UnknownFlags = true
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return fmt.Errorf("unknown command %q for %q: use %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
@@ -96,11 +99,22 @@ func addStoreFlags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// withStore opens the configured store, runs a command on it, and closes it.
+// withStore opens the configured store, which must exist, runs a command on it, and
+// closes it.
 func withStore(cmd *cobra.Command, run func(ctx context.Context, s store.Store) error) error {
+	return runOnStore(cmd, mustExist, run)
+}
+
+// withNewStore is withStore for the command that may be the first one: a store that
+// does not exist is made.
+func withNewStore(cmd *cobra.Command, run func(ctx context.Context, s store.Store) error) error {
+	return runOnStore(cmd, mayCreate, run)
+}
+
+func runOnStore(cmd *cobra.Command, mode openMode, run func(ctx context.Context, s store.Store) error) error {
 	ctx, cancel := context.WithTimeout(cmd.Context(), commandTimeout)
 	defer cancel()
-	s, err := openConfigured(ctx, cmd)
+	s, err := openConfigured(ctx, cmd, mode)
 	if err != nil {
 		return oneLine(err)
 	}
@@ -115,8 +129,16 @@ func oneLine(err error) error {
 	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }
 
+// openMode is what becomes of a store that does not exist.
+type openMode int
+
+const (
+	mustExist openMode = iota // an error, so that a wrong path is noticed
+	mayCreate
+)
+
 // openConfigured opens the store that the configuration file of a command names.
-func openConfigured(ctx context.Context, cmd *cobra.Command) (store.Store, error) {
+func openConfigured(ctx context.Context, cmd *cobra.Command, mode openMode) (store.Store, error) {
 	file, err := cmd.Flags().GetString("config")
 	if err != nil {
 		return nil, err
@@ -129,7 +151,7 @@ func openConfigured(ctx context.Context, cmd *cobra.Command) (store.Store, error
 	if err != nil {
 		return nil, err
 	}
-	opened, err := openStore(ctx, config)
+	opened, err := openStore(ctx, config, mode)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -137,7 +159,7 @@ func openConfigured(ctx context.Context, cmd *cobra.Command) (store.Store, error
 }
 
 // openStore opens the store that a configuration names, in JSON.
-func openStore(ctx context.Context, config []byte) (store.Store, error) {
+func openStore(ctx context.Context, config []byte, mode openMode) (store.Store, error) {
 	var apps struct {
 		Apps struct {
 			Gateway json.RawMessage `json:"gateway"`
@@ -155,12 +177,45 @@ func openStore(ctx context.Context, config []byte) (store.Store, error) {
 	}
 
 	caddyCtx, cancel := caddy.NewContext(caddy.Context{Context: ctx})
-	defer cancel()
-	backend, err := app.loadBackend(caddyCtx)
+	cleanUp := sync.OnceFunc(cancel)
+	s, err := app.openBackend(caddyCtx, mode)
+	if err != nil {
+		cleanUp()
+		return nil, err
+	}
+	return &configuredStore{Store: s, cleanUp: cleanUp}, nil
+}
+
+// openBackend loads the configured store's module and opens the store with it.
+func (a *App) openBackend(ctx caddy.Context, mode openMode) (store.Store, error) {
+	backend, err := a.loadBackend(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if mode == mustExist {
+		exists, err := backend.Exists(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !exists {
+			return nil, fmt.Errorf("the store %s does not exist: check --config, or make the store with `gateway account create`", backend.Identity())
+		}
+	}
 	return backend.Open(ctx)
+}
+
+// configuredStore is an open store together with the module that opened it, which
+// Caddy cleans up once the store is closed.
+type configuredStore struct {
+	store.Store
+
+	cleanUp func()
+}
+
+// Close implements [store.Store].
+func (s *configuredStore) Close() error {
+	defer s.cleanUp()
+	return s.Store.Close()
 }
 
 // readConfig reads a configuration file and returns it as JSON. As with Caddy's

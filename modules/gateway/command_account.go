@@ -35,7 +35,7 @@ func accountCreateCommand() *cobra.Command {
 			if err := checkAccount(args[0], opening); err != nil {
 				return err
 			}
-			return withStore(cmd, func(ctx context.Context, s store.Store) error {
+			return withNewStore(cmd, func(ctx context.Context, s store.Store) error {
 				account, err := createAccount(ctx, s, args[0], opening, time.Now())
 				if err != nil {
 					return err

@@ -54,9 +54,6 @@ var (
 
 func TestCommandAccount(t *testing.T) {
 	config := configuration(t, "Caddyfile", someCaddyfile)
-	if got := succeed(t, "account", "list", "--json", "--config", config); got != "[]\n" {
-		t.Errorf("no accounts: %q", got)
-	}
 	for name, balance := range map[string]string{"zeta": "100", "Acme_1.x-y": "0.25", "poor": "0"} {
 		got := succeed(t, "account", "create", name, "--balance", "0"+balance, "--json", "--config", config)
 		if m := accountLine.FindStringSubmatch(got); m == nil || m[1] != name || m[2] != balance || m[3] != balance {
@@ -174,10 +171,11 @@ func TestCommandConfiguration(t *testing.T) {
 	}
 	t.Run("ok/adapter", func(t *testing.T) {
 		config := configuration(t, "site.conf", someCaddyfile)
-		succeed(t, "account", "list", "--config", config, "--adapter", "caddyfile")
+		succeed(t, "account", "create", "acme", "--config", config, "--adapter", "caddyfile")
 	})
 	t.Run("ok/Caddyfile of the working directory", func(t *testing.T) {
 		t.Chdir(filepath.Dir(configuration(t, "Caddyfile", someCaddyfile)))
+		succeed(t, "account", "create", "acme")
 		succeed(t, "account", "list")
 	})
 	t.Run("ok/help", func(t *testing.T) {
@@ -274,6 +272,24 @@ func TestCommandFailures(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(filepath.Dir(config), "store.db")); err == nil {
 			t.Error("a store was made")
+		}
+	})
+	t.Run("fail/only an account makes a store", func(t *testing.T) {
+		config := configuration(t, "Caddyfile", strings.Replace(someCaddyfile, "DIR", "DIR/sub", 1))
+		for _, args := range [][]string{
+			{"account", "list"},
+			{"account", "show", "acme"},
+			{"token", "issue", "--account", "acme"},
+			{"token", "list"},
+			{"token", "revoke", "tok_x"},
+		} {
+			_, stderr, err := command(t, append(args, "--config", config)...)
+			if err == nil || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "sub/store.db does not exist: check --config, or make the store with `gateway account create`") {
+				t.Errorf("%q: %v, stderr %q", args, err, stderr)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(config), "sub")); err == nil {
+			t.Error("the directory of the store was made")
 		}
 	})
 	t.Run("fail/exit status and one line of the real program", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -28,6 +30,10 @@ import (
 const (
 	demoAccount = "demo"
 	demoBalance = 100 * store.Credit
+
+	// demoLifetime is how long a token lives: each start issues another one, and their
+	// values end in shell histories.
+	demoLifetime = 30 * 24 * time.Hour
 
 	// demoStart bounds the wait for the first certificate and the first answer.
 	demoStart = 30 * time.Second
@@ -62,7 +68,7 @@ type demo struct {
 
 // run serves until ctx ends. It prints to out what a newcomer needs.
 func (d *demo) run(ctx context.Context, out io.Writer) (err error) {
-	config, err := d.configure(ctx)
+	config, err := d.configure(ctx, out)
 	if err != nil {
 		return err
 	}
@@ -74,11 +80,12 @@ func (d *demo) run(ctx context.Context, out io.Writer) (err error) {
 	if err := d.awaitReady(ctx); err != nil {
 		return err
 	}
-	token, err := d.issue(ctx, config)
+	now := time.Now()
+	token, err := d.issue(ctx, config, now)
 	if err != nil {
 		return err
 	}
-	if err := d.print(out, token, time.Now()); err != nil {
+	if err := d.print(out, token, now); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -86,29 +93,32 @@ func (d *demo) run(ctx context.Context, out io.Writer) (err error) {
 }
 
 // configure writes the shipped Caddyfile into the data folder, so that it can be read
-// and changed, and returns it adapted.
-func (d *demo) configure(ctx context.Context) ([]byte, error) {
+// and changed, and returns what is there adapted.
+func (d *demo) configure(ctx context.Context, out io.Writer) ([]byte, error) {
 	var err error
 	if d.data, err = filepath.Abs(d.data); err != nil {
 		return nil, err
 	}
-	bind, port, err := net.SplitHostPort(d.listen)
+	bind, _, err := net.SplitHostPort(d.listen)
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %q is not an address such as :8443", d.listen)
 	}
-	if port == "0" {
-		if port, err = freePort(ctx); err != nil {
-			return nil, err
-		}
+	port, err := freePort(ctx, d.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
 	}
-	sandboxPort, err := freePort(ctx)
+	sandboxPort, err := freePort(ctx, "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	d.site = net.JoinHostPort("localhost", port)
+	host := bind
+	if ip, err := netip.ParseAddr(bind); bind == "" || err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	d.site = net.JoinHostPort(host, port)
 	d.sandbox = "http://" + net.JoinHostPort("127.0.0.1", sandboxPort)
 
-	if err := extract(caddyfiles.Demo, d.data); err != nil {
+	if err := extract(caddyfiles.Demo, d.data, out); err != nil {
 		return nil, err
 	}
 	for name, value := range map[string]string{
@@ -133,10 +143,15 @@ func (d *demo) rootCert() string {
 	return filepath.Join(d.data, "caddy", "pki", "authorities", "local", "root.crt")
 }
 
-// freePort returns a port of the loopback interface that nothing listens on just now.
-func freePort(ctx context.Context) (string, error) {
+// freePort returns the port of an address on which nobody listens just now; any free one
+// if it is 0. Caddy itself would not notice: it shares the address with others that
+// listen as it does, such as another demo, and each gets a part of the requests.
+func freePort(ctx context.Context, address string) (string, error) {
 	var listen net.ListenConfig
-	l, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := listen.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return "", fmt.Errorf("%s is already in use", address)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -144,8 +159,14 @@ func freePort(ctx context.Context) (string, error) {
 	return port, errors.Join(err, l.Close())
 }
 
-// extract copies the files below dir, over those of an earlier run.
-func extract(files fs.FS, dir string) error {
+// shippedData is the data folder that the shipped Caddyfile names.
+const shippedData = "./data/sandbox"
+
+// extract copies the files below dir, which takes the place of the data folder that
+// they name, so that commands which are given the Caddyfile find the demo's store. It
+// leaves alone what is there already, and says so when that is something else: then
+// somebody changed it, or an earlier version wrote it.
+func extract(files fs.FS, dir string, out io.Writer) error {
 	return fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -158,7 +179,15 @@ func extract(files fs.FS, dir string) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(target, text, 0o600)
+		text = bytes.ReplaceAll(text, []byte(shippedData), []byte(dir))
+		present, err := os.ReadFile(target)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return os.WriteFile(target, text, 0o600)
+		case err == nil && !bytes.Equal(present, text):
+			_, err = fmt.Fprintf(out, "Using your changed %s; delete it to get the one of this version.\n", target)
+		}
+		return err
 	})
 }
 
@@ -208,17 +237,16 @@ func (d *demo) ready(ctx context.Context) error {
 }
 
 // issue creates the funded account unless an earlier run did, and returns a new token.
-func (d *demo) issue(ctx context.Context, config []byte) (token string, err error) {
-	s, err := openStore(ctx, config)
+func (d *demo) issue(ctx context.Context, config []byte, now time.Time) (token string, err error) {
+	s, err := openStore(ctx, config, mayCreate)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	now := time.Now()
 	if _, err := createAccount(ctx, s, demoAccount, demoBalance, now); err != nil && !errors.Is(err, store.ErrExists) {
 		return "", err
 	}
-	token, _, err = issueToken(ctx, s, demoAccount, nil, 0, now)
+	token, _, err = issueToken(ctx, s, demoAccount, nil, demoLifetime, now)
 	return token, err
 }
 
@@ -227,7 +255,8 @@ func (d *demo) print(out io.Writer, token string, now time.Time) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The gateway runs at https://%s, its simulated providers at %s.\n\n", d.site, d.sandbox)
 	fmt.Fprintf(&b, "  configuration  %s\n  log            %s\n", d.caddyfile(), d.logFile())
-	fmt.Fprintf(&b, "  account        %s\n  token          %s\n\n", demoAccount, token)
+	fmt.Fprintf(&b, "  account        %s\n  token          %s\n", demoAccount, token)
+	fmt.Fprintf(&b, "  expires        %s, in %d days\n\n", now.Add(demoLifetime).Format(time.DateOnly), demoLifetime/(24*time.Hour))
 	for _, c := range demoCalls(now) {
 		fmt.Fprintf(&b, "# %s\n%s\n\n", c.title, c.curl("https://"+d.site+"/api", d.rootCert(), token))
 	}

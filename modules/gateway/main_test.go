@@ -103,7 +103,10 @@ type site struct {
 // newSite makes a directory for a site and picks a port.
 func newSite(t *testing.T) *site {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // as in the store's identity
+	if err != nil {
+		t.Fatal(err)
+	}
 	// What Caddy keeps goes here too, in this process and in others.
 	t.Setenv("XDG_DATA_HOME", filepath.Join(dir, "data"))
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
@@ -142,13 +145,14 @@ func (s *site) configure(options string) []byte {
 }
 
 http://%s {
+	header X-Site %s
 	gateway_health
 	handle_path /api/* {
 		gateway_auth
 		test_area /area/*
 	}
 }
-`, options, s.address)
+`, options, s.address, s.dir)
 	if err := os.WriteFile(s.caddyfile(), []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
@@ -195,6 +199,10 @@ func (s *site) get(path, token string) string {
 		return err.Error()
 	}
 	defer w.Body.Close()
+	if w.Header.Get("X-Site") != s.dir {
+		// Caddy shares an address with others that share it; somebody took the port.
+		return "another process answers on " + s.address
+	}
 	body, err := io.ReadAll(w.Body)
 	if err != nil {
 		return err.Error()

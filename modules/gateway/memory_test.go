@@ -40,6 +40,8 @@ func newMemory() *memory {
 
 func (m *memory) Identity() string { return fmt.Sprintf("memory:%p", m) }
 
+func (m *memory) Exists(context.Context) (bool, error) { return true, nil }
+
 func (m *memory) Open(context.Context) (store.Store, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,8 +23,12 @@ var runtimes = caddy.NewUsagePool()
 // runtime is a store and the cache of its tokens, shared by every configuration
 // that names the store.
 type runtime struct {
-	backend store.Backend
-	cache   *tokenCache
+	cache *tokenCache
+
+	// holders are the apps of the configurations that hold the runtime, the newest
+	// last; holding guards them.
+	holding sync.Mutex
+	holders []*App
 
 	// opened is the store once it is open; opening guards the way there.
 	opened  atomic.Pointer[store.Store]
@@ -36,8 +41,8 @@ type runtime struct {
 }
 
 // newRuntime returns a runtime that has not opened its store yet.
-func newRuntime(backend store.Backend, now func() time.Time) *runtime {
-	r := &runtime{backend: backend}
+func newRuntime(now func() time.Time) *runtime {
+	r := new(runtime)
 	r.cache = newTokenCache(r.token, now)
 	return r
 }
@@ -47,9 +52,44 @@ func newRuntime(backend store.Backend, now func() time.Time) *runtime {
 func (a *App) acquire(backend store.Backend) {
 	key := backend.Identity()
 	value, _, _ := runtimes.LoadOrNew(key, func() (caddy.Destructor, error) {
-		return newRuntime(backend, time.Now), nil
+		return newRuntime(time.Now), nil
 	})
-	a.runtime, a.key = value.(*runtime), key
+	a.backend, a.runtime, a.key = backend, value.(*runtime), key
+	a.runtime.hold(a)
+}
+
+// release is the reverse of acquire.
+func (a *App) release() error {
+	a.runtime.drop(a)
+	key := a.key
+	a.key = ""
+	_, err := runtimes.Delete(key)
+	return err
+}
+
+// hold makes the backend of an app the one that opens the store next.
+func (r *runtime) hold(a *App) {
+	r.holding.Lock()
+	defer r.holding.Unlock()
+	r.holders = append(r.holders, a)
+}
+
+// drop forgets the backend of an app, which is cleaned up with it. The next one may be
+// that of an older configuration, when a newer one was rejected.
+func (r *runtime) drop(a *App) {
+	r.holding.Lock()
+	defer r.holding.Unlock()
+	r.holders = slices.DeleteFunc(r.holders, func(holder *App) bool { return holder == a })
+}
+
+// backend returns the backend of the newest configuration; nil when there is none.
+func (r *runtime) backend() store.Backend {
+	r.holding.Lock()
+	defer r.holding.Unlock()
+	if len(r.holders) == 0 {
+		return nil
+	}
+	return r.holders[len(r.holders)-1].backend
 }
 
 // open returns the store and opens it when nobody did so before.
@@ -62,22 +102,64 @@ func (r *runtime) open(ctx context.Context) (store.Store, error) {
 	if s := r.opened.Load(); s != nil {
 		return *s, nil
 	}
-	if r.closed {
-		return nil, fmt.Errorf("%w: it is closed", store.ErrUnavailable)
-	}
-	s, err := r.backend.Open(ctx)
+	s, position, err := r.openNew(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("opening the store: %w", err)
+		return nil, err
 	}
 	// The cache is empty: only changes from here on matter to it.
-	position, err := s.TokenSequence(ctx)
-	if err != nil {
-		_ = s.Close() // the reason to give up is err
-		return nil, fmt.Errorf("opening the store: %w", err)
-	}
 	r.position = position
 	r.opened.Store(&s)
 	return s, nil
+}
+
+// openNew opens a store, with the newest backend, and returns the last change in its
+// feed. The caller holds opening.
+func (r *runtime) openNew(ctx context.Context) (store.Store, int64, error) {
+	backend := r.backend()
+	if r.closed || backend == nil {
+		return nil, 0, fmt.Errorf("%w: it is closed", store.ErrUnavailable)
+	}
+	s, err := backend.Open(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("opening the store: %w", err)
+	}
+	position, err := s.TokenSequence(ctx)
+	if err != nil {
+		_ = s.Close() // the reason to give up is err
+		return nil, 0, fmt.Errorf("opening the store: %w", err)
+	}
+	return s, position, nil
+}
+
+// renew opens the store anew when the open one does not answer: the newest backend may
+// know what the one that opened it did not, a new password for example. When that
+// fails, the old one stays.
+func (r *runtime) renew(ctx context.Context) error {
+	r.polling.Lock()
+	defer r.polling.Unlock()
+	old, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	pingCtx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	if old.Ping(pingCtx) == nil {
+		return nil
+	}
+
+	r.opening.Lock()
+	defer r.opening.Unlock()
+	s, position, err := r.openNew(ctx)
+	if err != nil {
+		return err
+	}
+	// The feed is read on from where it was, so that no revocation is missed, unless it
+	// is another one by now: the data may have been restored from a backup.
+	r.position = min(r.position, position)
+	r.opened.Store(&s)
+	r.cache.invalidateAll()
+	_ = old.Close() // it did not answer before
+	return nil
 }
 
 // Destruct implements [caddy.Destructor]. Requests in flight may still hold the
@@ -106,12 +188,12 @@ func (r *runtime) token(ctx context.Context, hash store.Hash) (store.Token, erro
 func (r *runtime) poll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
+	r.polling.Lock()
+	defer r.polling.Unlock()
 	s, err := r.open(ctx)
 	if err != nil {
 		return err
 	}
-	r.polling.Lock()
-	defer r.polling.Unlock()
 	asked := r.cache.clock()
 	changes, err := s.TokenChanges(ctx, r.position)
 	if err != nil {

@@ -5,6 +5,7 @@ package health
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -33,11 +34,14 @@ func init() {
 // Path | Answer
 // -----|-------
 // `/healthz` | 200 as long as the process serves requests
-// `/readyz` | 200 when the configuration is loaded and the store answers within a second, else 503 with Retry-After
+// `/readyz` | 200 when the configuration is loaded and the store answers within a second, else 503 with Retry-After; also 503 while the server shuts down
+//
+// With the global option `shutdown_delay` the second one tells load balancers to send
+// no more requests before the server stops to take them.
 //
 // A provider that is down makes neither of them fail: the gateway is still the
-// right place to ask. The paths are case-sensitive and take GET and HEAD; they
-// need no token.
+// right place to ask. The paths are case-sensitive, may end with a slash, and take
+// GET and HEAD; they need no token.
 //
 // The app `gateway` must be configured.
 type Handler struct {
@@ -63,19 +67,30 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 
 // ServeHTTP implements [caddyhttp.MiddlewareHandler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	switch r.URL.Path {
-	case "/healthz", "/readyz":
-	default:
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	if path != "/healthz" && path != "/readyz" {
 		return next.ServeHTTP(w, r)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		return answer(w, http.StatusMethodNotAllowed, `{"status":"method_not_allowed"}`)
+		answer(w, http.StatusMethodNotAllowed, `{"status":"method_not_allowed"}`)
+		return nil
 	}
-	if r.URL.Path == "/healthz" {
-		return answer(w, http.StatusOK, `{"status":"ok"}`)
+	if path == "/healthz" {
+		answer(w, http.StatusOK, `{"status":"ok"}`)
+		return nil
 	}
+	h.answerReady(w, r)
+	return nil
+}
 
+// answerReady answers /readyz.
+func (h *Handler) answerReady(w http.ResponseWriter, r *http.Request) {
+	if shuttingDown(r) {
+		w.Header().Set("Retry-After", retryAfter)
+		answer(w, http.StatusServiceUnavailable, `{"status":"unavailable","reason":"shutdown"}`)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
 	if err := h.app.Ready(ctx); err != nil {
@@ -84,18 +99,34 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 			c.Write(zap.Error(err))
 		}
 		w.Header().Set("Retry-After", retryAfter)
-		return answer(w, http.StatusServiceUnavailable, `{"status":"unavailable","reason":"store"}`)
+		answer(w, http.StatusServiceUnavailable, `{"status":"unavailable","reason":"store"}`)
+		return
 	}
-	return answer(w, http.StatusOK, `{"status":"ready"}`)
+	answer(w, http.StatusOK, `{"status":"ready"}`)
+}
+
+// shuttingDown reports whether the server is in its shutdown_delay. Caddy's placeholder
+// for it needs a server in the context.
+func shuttingDown(r *http.Request) bool {
+	if server, ok := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); !ok || server == nil {
+		return false
+	}
+	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	if !ok {
+		return false
+	}
+	value, _ := repl.Get("http.shutting_down")
+	return value == true
 }
 
 // answer writes a response. The server itself leaves out the body for HEAD.
-func answer(w http.ResponseWriter, status int, body string) error {
+func answer(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, err := w.Write([]byte(body))
-	return err
+	// The caller of a write that fails is gone. As an error it would put the request's
+	// headers into the server's error log.
+	_, _ = w.Write([]byte(body))
 }
 
 // Interface guards

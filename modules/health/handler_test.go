@@ -2,12 +2,15 @@ package health_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2"
@@ -117,6 +120,7 @@ func TestHandler(t *testing.T) {
 	run("started",
 		row{"ok/healthz", http.MethodGet, "/healthz", 200, ok},
 		row{"ok/readyz", http.MethodGet, "/readyz", 200, ready},
+		row{"ok/trailing slash", http.MethodGet, "/readyz/", 200, ready},
 		row{"ok/HEAD of healthz", http.MethodHead, "/healthz", 200, ok}, // the server drops the body
 		row{"ok/HEAD of readyz", http.MethodHead, "/readyz", 200, ready},
 		row{"ok/query", http.MethodGet, "/readyz?verbose=1", 200, ready},
@@ -125,7 +129,7 @@ func TestHandler(t *testing.T) {
 		row{"ok/other path", http.MethodGet, "/", 200, "next"},
 		row{"ok/other case", http.MethodGet, "/Healthz", 200, "next"},
 		row{"ok/below", http.MethodGet, "/healthz/x", 200, "next"},
-		row{"ok/trailing slash", http.MethodGet, "/readyz/", 200, "next"},
+		row{"ok/two trailing slashes", http.MethodGet, "/readyz//", 200, "next"},
 		row{"ok/two slashes", http.MethodGet, "//readyz", 200, "next"},
 		row{"ok/POST elsewhere", http.MethodPost, "/x", 200, "next"},
 	)
@@ -140,6 +144,103 @@ func TestHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("store back", row{"ok/readyz", http.MethodGet, "/readyz", 200, ready})
+}
+
+// failingWriter is the connection of a caller who is gone.
+type failingWriter struct{ http.ResponseWriter }
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
+
+func TestCallerGone(t *testing.T) {
+	h, _, _ := newHandler(t)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		w := failingWriter{httptest.NewRecorder()}
+		r := caddyhttp.PrepareRequest(httptest.NewRequest(http.MethodGet, path, nil), caddy.NewReplacer(), w, nil)
+		if err := h.ServeHTTP(w, r, nil); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestShutdown runs a whole server, because only Caddy can shut one down.
+func TestShutdown(t *testing.T) {
+	dir := t.TempDir()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	config, _, err := caddyconfig.GetAdapter("caddyfile").Adapt(fmt.Appendf(nil, `{
+	admin off
+	persist_config off
+	auto_https off
+	shutdown_delay 2s
+	log {
+		level ERROR
+	}
+	gateway {
+		store sqlite %[1]s/store.db
+	}
+}
+
+http://%[2]s {
+	header X-Site %[1]s
+	gateway_health
+}
+`, dir, address), map[string]any{"filename": "Caddyfile"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := caddy.Load(config, true); err != nil {
+		t.Fatal(err)
+	}
+	stop := sync.OnceValue(caddy.Stop)
+	defer stop()
+
+	defer http.DefaultClient.CloseIdleConnections()
+	get := func(path string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if response.Header.Get("X-Site") != dir {
+			t.Fatalf("another process answers on %s too", address)
+		}
+		return response.StatusCode, string(body)
+	}
+	if status, body := get("/readyz"); status != http.StatusOK {
+		t.Fatalf("before: %d %s", status, body)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	for { // ends at the latest with the server, when get fails
+		status, body := get("/readyz")
+		if status == http.StatusOK {
+			continue
+		}
+		if status != http.StatusServiceUnavailable || body != `{"status":"unavailable","reason":"shutdown"}` {
+			t.Errorf("shutting down: %d %s", status, body)
+		}
+		break
+	}
+	if status, _ := get("/healthz"); status != http.StatusOK {
+		t.Errorf("/healthz: %d while shutting down", status)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestProvision(t *testing.T) {

@@ -1,6 +1,8 @@
 package maps
 
 import (
+	"strings"
+
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
 	"github.com/fleetgate/fleetgate/modules/internal/area"
@@ -49,6 +51,9 @@ func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	if h.ProviderRaw == nil {
 		return d.Err("a provider is required, as in: provider <name> { … }")
 	}
+	if h.PublicURL == "" && (h.Tiles == nil || h.Tiles.Mode == TilesProxy) {
+		return d.WrapErr(errPublicURL)
+	}
 	return nil
 }
 
@@ -59,8 +64,9 @@ func (h *Handler) unmarshalPublicURL(d *caddyfile.Dispenser) error {
 	if !d.AllArgs(&h.PublicURL) {
 		return d.ArgErr()
 	}
-	if h.PublicURL == "" {
-		return d.Err("option 'public_url' must not be empty")
+	// A placeholder's value is known only when the config is loaded.
+	if !strings.Contains(h.PublicURL, "{") && !absolute(h.PublicURL) {
+		return d.Err("public_url must be an absolute http or https URL")
 	}
 	return nil
 }

@@ -98,13 +98,15 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	return err
 }
 
+var errPublicURL = errors.New("public_url is required with tiles from the proxy")
+
 // Validate checks the options.
 func (h *Handler) Validate() error {
 	if err := h.Tiles.validate(); err != nil {
 		return err
 	}
 	if h.PublicURL == "" && h.Tiles.Mode == TilesProxy {
-		return errors.New("public_url is required with tiles from the proxy")
+		return errPublicURL
 	}
 	if h.PublicURL != "" && !absolute(h.PublicURL) {
 		return errors.New("public_url must be an absolute http or https URL")

@@ -145,7 +145,7 @@ func TestUnmarshalCaddyfile(t *testing.T) {
 		{"fail/tiles twice", "tiles proxy\ntiles proxy", "option 'tiles' is given twice, at Testfile:4"},
 		{"fail/public_url twice", "public_url https://a\npublic_url https://b", "option 'public_url' is given twice, at Testfile:4"},
 		{"fail/public_url nothing", "public_url", "wrong argument count"},
-		{"fail/public_url empty", `public_url ""`, "option 'public_url' must not be empty, at Testfile:3"},
+		{"fail/public_url empty", `public_url ""`, "public_url must be an absolute http or https URL, at Testfile:3"},
 		{"fail/provider twice", "provider fake_maps", "option 'provider' is given twice; an area has one provider, at Testfile:3"},
 		{"fail/unknown", "style dark", "unrecognized subdirective 'style'; allowed: public_url, price, tiles, provider, at Testfile:3"},
 	} {

@@ -27,11 +27,27 @@ var (
 // Backend is what a module in the namespace gateway.store implements: it knows
 // where the data is and opens it. Provisioning a backend must not touch the data,
 // because `caddy validate` provisions beside a live server.
+//
+// An open store outlives the backend that opened it. A reload makes a new backend,
+// and Caddy then calls the Cleanup of the old one, if it has that method, while the
+// store stays open for the new configuration. So Cleanup gives back what the backend
+// took for itself, and nothing that its stores need: those end with their Close,
+// which may come before or after it.
+//
+// Open goes to the backend of the newest configuration that leads to the data. A
+// changed setting, a new password for example, therefore counts from the next opening
+// on: when no store is open yet, or when a reload finds that the open one does not
+// answer Ping. The latter is then closed.
 type Backend interface {
 	// Identity names the data, for example "sqlite:/var/lib/fleetgate.db", the same
 	// for every configuration that leads to the same data, so that they share one
-	// open store. It holds no password.
+	// open store. It holds no password, because it is shown to operators.
 	Identity() string
+
+	// Exists reports whether there is a store to open. It makes none; an error means
+	// that this cannot be told. Commands that only make sense on a store that has
+	// something in it ask first, so that a wrong path is noticed.
+	Exists(ctx context.Context) (bool, error)
 
 	// Open opens the store, creating and migrating it when needed. It may be called
 	// again after a failure and by several processes at the same time.

@@ -51,7 +51,7 @@ func (c *Client) UnmarshalBlock(d *caddyfile.Dispenser, own ...Option) error {
 // options are those that every provider has.
 func (c *Client) options() []Option {
 	return []Option{
-		{"base_url", func(d *caddyfile.Dispenser) error { return OneString(d, &c.BaseURL) }},
+		{"base_url", c.unmarshalBaseURL},
 		{"display_name", func(d *caddyfile.Dispenser) error { return OneString(d, &c.Display) }},
 		{"timeout", func(d *caddyfile.Dispenser) error { return OneDuration(d, &c.Timeout) }},
 		{"max_body", func(d *caddyfile.Dispenser) error { return OneSize(d, &c.MaxBody) }},
@@ -65,6 +65,18 @@ func unrecognized(d *caddyfile.Dispenser, options []Option) error {
 		names[i] = o.Name
 	}
 	return d.Errf("unrecognized subdirective '%s'; allowed are %s", d.Val(), strings.Join(names, ", "))
+}
+
+// unmarshalBaseURL checks the URL at once, where the line is known, unless it holds
+// placeholders, whose values are not.
+func (c *Client) unmarshalBaseURL(d *caddyfile.Dispenser) error {
+	if err := OneString(d, &c.BaseURL); err != nil || strings.Contains(c.BaseURL, "{") {
+		return err
+	}
+	if _, err := parseBase(c.BaseURL); err != nil {
+		return d.WrapErr(err)
+	}
+	return nil
 }
 
 func (c *Client) unmarshalTransport(d *caddyfile.Dispenser) error {

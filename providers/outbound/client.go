@@ -205,6 +205,10 @@ type Request struct {
 	Query  url.Values // may be nil
 	Header http.Header
 	Body   []byte
+
+	// Budget is shared by the calls whose answers are held together. A call without
+	// one has max_body for itself.
+	Budget *Budget
 }
 
 // Response is the provider's whole answer.
@@ -247,7 +251,11 @@ func (c *Client) do(ctx context.Context, r *Request) (*Response, error) {
 	if hr.StatusCode >= 300 && hr.StatusCode < 400 {
 		return nil, &providers.Error{Kind: providers.KindProvider, Message: "unexpected redirect", Status: hr.StatusCode}
 	}
-	body, err := c.readBody(hr)
+	budget := r.Budget
+	if budget == nil {
+		budget = c.NewBudget()
+	}
+	body, err := readBody(hr, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -287,10 +295,10 @@ func (c *Client) newRequest(ctx context.Context, r *Request) (*http.Request, err
 // firstRead bounds what is allocated on the word of a Content-Length alone.
 const firstRead = 4 << 20
 
-func (c *Client) readBody(hr *http.Response) ([]byte, error) {
+func readBody(hr *http.Response, b *Budget) ([]byte, error) {
 	tooLarge := TooLarge()
 	tooLarge.Status = hr.StatusCode
-	if hr.ContentLength > c.MaxBody {
+	if hr.ContentLength > b.left.Load() {
 		return nil, tooLarge
 	}
 	var buf bytes.Buffer
@@ -298,12 +306,8 @@ func (c *Client) readBody(hr *http.Response) ([]byte, error) {
 		// MinRead more, or the read that finds the end would double the buffer.
 		buf.Grow(int(min(hr.ContentLength, firstRead)) + bytes.MinRead)
 	}
-	n, err := buf.ReadFrom(io.LimitReader(hr.Body, c.MaxBody+1))
-	if err != nil {
+	if _, err := buf.ReadFrom(&budgetReader{body: hr.Body, budget: b, exceeded: tooLarge}); err != nil {
 		return nil, err
-	}
-	if n > c.MaxBody {
-		return nil, tooLarge
 	}
 	return buf.Bytes(), nil
 }

@@ -7,9 +7,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/maypok86/otter/v2"
+	"go.uber.org/zap"
 
 	"github.com/fleetgate/fleetgate/providers"
 )
@@ -44,13 +46,16 @@ const maxSessions = 10_000
 type Sessions struct {
 	cache   *otter.Cache[string, string]
 	timeout time.Duration
+	logger  *zap.Logger
 }
 
 // NewSessions returns an empty store of sessions, each kept for at most ttl. A log-in
-// may take as long as timeout, whether or not the caller that began it stays.
-func NewSessions(ttl, timeout time.Duration) *Sessions {
+// may take as long as timeout, whether or not the caller that began it stays. One that
+// panics is written to logger, as no caller's stack shows it.
+func NewSessions(ttl, timeout time.Duration, logger *zap.Logger) *Sessions {
 	return &Sessions{
 		timeout: timeout,
+		logger:  logger,
 		cache: otter.Must(&otter.Options[string, string]{
 			MaximumSize:      maxSessions,
 			ExpiryCalculator: otter.ExpiryWriting[string, string](ttl),
@@ -109,17 +114,14 @@ func (s *Sessions) token(ctx context.Context, key string, login func(context.Con
 	// began it nor holds that caller back: it has a context and a goroutine of its own.
 	done := make(chan outcome, 1)
 	go func() {
-		o := outcome{err: &providers.Error{Kind: providers.KindProvider, Err: errors.New("log-in panicked")}}
-		defer func() {
-			_ = recover() // nobody above this goroutine would; o.err says it
-			done <- o
-		}()
+		o := outcome{err: &providers.Error{Kind: providers.KindProvider, Err: errors.New("log-in did not return")}}
+		defer func() { done <- o }()
 		loginCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 		defer cancel()
 		fresh := false
 		token, err := s.cache.Get(loginCtx, key, otter.LoaderFunc[string, string](func(ctx context.Context, _ string) (string, error) {
 			fresh = true
-			return login(ctx)
+			return s.logIn(ctx, login)
 		}))
 		o = outcome{token, fresh, typed(loginCtx, err)}
 	}()
@@ -129,6 +131,18 @@ func (s *Sessions) token(ctx context.Context, key string, login func(context.Con
 	case <-ctx.Done():
 		return "", false, classify(ctx, ctx.Err())
 	}
+}
+
+// logIn calls login and turns a panic, which nobody above its goroutine would recover,
+// into an error. The value is not logged: it may be a credential.
+func (s *Sessions) logIn(ctx context.Context, login func(context.Context) (string, error)) (token string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.logger.Error("log-in panicked", zap.String("type", fmt.Sprintf("%T", p)), zap.Stack("stack"))
+			err = &providers.Error{Kind: providers.KindProvider, Err: fmt.Errorf("log-in panicked with a %T", p)}
+		}
+	}()
+	return login(ctx)
 }
 
 // forget drops the token unless another caller has renewed it in the meantime.

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/fleetgate/fleetgate/providers"
 )
@@ -49,7 +53,7 @@ func (a *authority) call(ctx context.Context, s *Sessions) (string, error) {
 
 func TestSessionIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSessions(time.Hour, time.Minute)
+		s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 		a := &authority{login: func(context.Context) error { time.Sleep(time.Second); return nil }}
 		var wg sync.WaitGroup
 		for range 40 {
@@ -74,7 +78,7 @@ func TestSessionIsShared(t *testing.T) {
 }
 
 func TestSessionIsRenewedOnce(t *testing.T) {
-	s := NewSessions(time.Hour, time.Minute)
+	s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 	a := new(authority)
 	if _, err := a.call(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -97,7 +101,7 @@ func TestSessionIsRenewedOnce(t *testing.T) {
 }
 
 func TestSessionRefusedAfterLogin(t *testing.T) {
-	s := NewSessions(time.Hour, time.Minute)
+	s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 	a := new(authority)
 	a.refuses.Store(true)
 	_, err := a.call(t.Context(), s)
@@ -108,7 +112,7 @@ func TestSessionRefusedAfterLogin(t *testing.T) {
 }
 
 func TestSessionOtherErrorsKeepIt(t *testing.T) {
-	s := NewSessions(time.Hour, time.Minute)
+	s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 	a := new(authority)
 	if _, err := a.call(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -125,7 +129,7 @@ func TestSessionOtherErrorsKeepIt(t *testing.T) {
 }
 
 func TestSessionLoginFails(t *testing.T) {
-	s := NewSessions(time.Hour, time.Minute)
+	s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 	a := &authority{err: &providers.Error{Kind: providers.KindAuth, Message: "wrong password"}}
 	for range 2 {
 		_, err := a.call(t.Context(), s)
@@ -140,9 +144,32 @@ func TestSessionLoginFails(t *testing.T) {
 	wantError(t, err, providers.KindProvider, "")
 }
 
+// A panic in a log-in is logged with the place where it happened and without its value.
+func TestSessionLoginPanics(t *testing.T) {
+	var l logs
+	s := NewSessions(time.Hour, time.Minute, zap.New(zapcore.NewCore(
+		zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(&l), zapcore.DebugLevel)))
+	a := &authority{login: func(context.Context) error { panic("planted") }}
+	_, err := a.call(t.Context(), s)
+	pe := wantError(t, err, providers.KindProvider, "")
+	if pe.Err == nil || !strings.HasSuffix(pe.Err.Error(), " a string") {
+		t.Errorf("the cause is %v, want the type of the panic's value", pe.Err)
+	}
+	if !strings.Contains(l.String(), "log-in panicked") || !strings.Contains(l.String(), "TestSessionLoginPanics.func") {
+		t.Errorf("the log lacks the panic or its place: %s", l.String())
+	}
+	wantNone(t, "the log", l.String(), "planted")
+	wantNone(t, "the error", fmt.Sprint(err, pe.Err), "planted")
+
+	a.login = nil
+	if _, err := a.call(t.Context(), s); err != nil {
+		t.Errorf("the next log-in failed: %v", err)
+	}
+}
+
 func TestSessionOutlivesItsFirstCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSessions(time.Hour, time.Minute)
+		s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 		a := &authority{login: func(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
@@ -173,7 +200,7 @@ func TestSessionOutlivesItsFirstCaller(t *testing.T) {
 
 func TestSessionWaiterLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSessions(time.Hour, time.Minute)
+		s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 		a := &authority{login: func(context.Context) error { time.Sleep(time.Second); return nil }}
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -205,7 +232,7 @@ func TestSessionWaiterLeaves(t *testing.T) {
 
 func TestSessionLoginDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSessions(time.Hour, time.Minute)
+		s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 		a := &authority{login: func(ctx context.Context) error {
 			<-ctx.Done()
 			return classify(ctx, ctx.Err())
@@ -221,7 +248,7 @@ func TestSessionLoginDeadline(t *testing.T) {
 
 func TestSessionExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSessions(time.Hour, time.Minute)
+		s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 		a := new(authority)
 		for _, step := range []struct {
 			wait time.Duration
@@ -239,7 +266,7 @@ func TestSessionExpires(t *testing.T) {
 }
 
 func TestForgetSparesTheRenewed(t *testing.T) {
-	s := NewSessions(time.Hour, time.Minute)
+	s := NewSessions(time.Hour, time.Minute, zap.NewNop())
 	a := new(authority)
 	if _, err := a.call(t.Context(), s); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/caddyserver/caddy/v2"
@@ -65,9 +67,32 @@ func (b *Backend) Provision(caddy.Context) error {
 	return nil
 }
 
-// Identity implements [store.Backend].
+// Identity implements [store.Backend]. Symbolic links do not make another store out
+// of a file.
 func (b *Backend) Identity() string {
-	return "sqlite:" + b.Path
+	return "sqlite:" + resolve(b.Path)
+}
+
+// resolve follows the symbolic links in a path, as far as it exists yet.
+func resolve(path string) string {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return resolved
+	}
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
+	}
+	return filepath.Join(resolve(dir), filepath.Base(path))
+}
+
+// Exists implements [store.Backend].
+func (b *Backend) Exists(context.Context) (bool, error) {
+	_, err := os.Stat(b.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, explain(b.Path, "open", plain(err))
 }
 
 // Open implements [store.Backend].

@@ -51,6 +51,50 @@ func TestBackend(t *testing.T) {
 			}
 		})
 	}
+	t.Run("ok/one identity for all spellings of a file", func(t *testing.T) {
+		real := filepath.Join(t.TempDir(), "real")
+		check(t, os.Mkdir(real, 0o700))
+		real, err := filepath.EvalSymlinks(real)
+		check(t, err)
+		link := filepath.Join(t.TempDir(), "link")
+		check(t, os.Symlink(real, link))
+		for _, file := range []string{"x.db", "sub/x.db"} { // the latter in a directory to be made
+			one, other := &sqlite.Backend{Path: filepath.Join(real, file)}, &sqlite.Backend{Path: filepath.Join(link, file)}
+			if want := "sqlite:" + filepath.Join(real, file); one.Identity() != want || other.Identity() != want {
+				t.Errorf("before it exists: identities %q and %q, want %q", one.Identity(), other.Identity(), want)
+			}
+			s, err := other.Open(t.Context())
+			check(t, err)
+			check(t, s.Close())
+			if one.Identity() != other.Identity() {
+				t.Errorf("once it exists: identities %q and %q", one.Identity(), other.Identity())
+			}
+		}
+		alias := filepath.Join(real, "alias.db")
+		check(t, os.Symlink("x.db", alias))
+		if got, want := (&sqlite.Backend{Path: alias}).Identity(), "sqlite:"+filepath.Join(real, "x.db"); got != want {
+			t.Errorf("link to the file: identity %q, want %q", got, want)
+		}
+	})
+	t.Run("ok/exists", func(t *testing.T) {
+		backend := &sqlite.Backend{Path: filepath.Join(t.TempDir(), "sub", "x.db")}
+		if exists, err := backend.Exists(t.Context()); exists || err != nil {
+			t.Errorf("before it is opened: %t, %v", exists, err)
+		}
+		if _, err := os.Stat(filepath.Dir(backend.Path)); err == nil {
+			t.Error("asking made the directory")
+		}
+		s, err := backend.Open(t.Context())
+		check(t, err)
+		check(t, s.Close())
+		if exists, err := backend.Exists(t.Context()); !exists || err != nil {
+			t.Errorf("once it was opened: %t, %v", exists, err)
+		}
+		backend.Path = filepath.Join(backend.Path, "below")
+		if exists, err := backend.Exists(t.Context()); exists || err == nil || !strings.Contains(err.Error(), "not a directory") {
+			t.Errorf("below a file: %t, %v", exists, err)
+		}
+	})
 	t.Run("ok/open", func(t *testing.T) {
 		backend, err := load(t, `{"path":"{env.FLEETGATE_TEST_FOLDER}/open.db"}`)
 		check(t, err)

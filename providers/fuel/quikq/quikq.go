@@ -68,7 +68,7 @@ func (p *Provider) Provision(ctx caddy.Context) error {
 	if p.SessionTTL == 0 {
 		p.SessionTTL = caddy.Duration(defaultSessionTTL)
 	}
-	p.sessions = outbound.NewSessions(time.Duration(p.SessionTTL), time.Duration(p.Timeout))
+	p.sessions = outbound.NewSessions(time.Duration(p.SessionTTL), time.Duration(p.Timeout), ctx.Logger())
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package fleetrock
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -43,10 +42,10 @@ func (p *Provider) login(ctx context.Context, cred maintenance.Credential) (stri
 	return "", &providers.Error{Kind: kind, Status: resp.Status}
 }
 
-// list returns the array of the orders in one part of the window. Its error is a
-// [*refusedError] where another token might help.
+// list returns the array of the orders in one part of the window, nil when it is empty.
+// Its error is a [*refusedError] where another token might help.
 func (p *Provider) list(
-	ctx context.Context, cred maintenance.Credential, q maintenance.Query, w window, token string,
+	ctx context.Context, cred maintenance.Credential, q maintenance.Query, w window, b *outbound.Budget, token string,
 ) ([]byte, error) {
 	query := url.Values{"username": {cred.Username}, "token": {token}}
 	for _, filter := range [...]struct{ name, value string }{
@@ -59,7 +58,7 @@ func (p *Provider) list(
 			query.Set(filter.name, filter.value)
 		}
 	}
-	resp, err := p.get(ctx, &outbound.Request{Name: "repair orders", Path: "/API/GetRO", Query: query})
+	resp, err := p.get(ctx, &outbound.Request{Name: "repair orders", Path: "/API/GetRO", Query: query, Budget: b})
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +72,9 @@ func (p *Provider) list(
 	if !orders.IsArray() {
 		return nil, &providers.Error{Kind: providers.KindInvalidJSON, Status: resp.Status}
 	}
+	if strings.TrimSpace(orders.Raw[1:len(orders.Raw)-1]) == "" {
+		return nil, nil // and no hold on the body
+	}
 	// Cut from the body instead of orders.Raw, which would have to be copied again.
 	return resp.Body[orders.Index : orders.Index+len(orders.Raw)], nil
 }
@@ -81,12 +83,10 @@ func (p *Provider) list(
 // which Fleetrock does in bursts when it is asked too much.
 var burstWaits = [...]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
 
-// get makes one call, repeats of it included, within the configured timeout.
+// get makes one call, repeats of it included, within the deadline of ctx: that of the
+// caller's request or of the log-in.
 func (p *Provider) get(ctx context.Context, r *outbound.Request) (*outbound.Response, error) {
-	deadline := p.now().Add(time.Duration(p.Timeout))
-	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d
-	}
+	deadline, _ := ctx.Deadline()
 	for _, pause := range burstWaits {
 		resp, err := p.Do(ctx, r)
 		if err != nil || resp.Status != http.StatusForbidden || !p.now().Add(pause).Before(deadline) {
@@ -123,6 +123,10 @@ func (e *refusedError) Is(target error) bool { return target == providers.ErrAut
 // credentialWords tell a refused credential from refused data in a message.
 var credentialWords = regexp.MustCompile(`(?i)\b(keys?|tokens?|credentials?|user ?names?|sessions?|un-?authori[sz]ed|unauthenticated|log-?in)\b`)
 
+// faultWords tell a fault of Fleetrock from a refusal of the caller's filters in a
+// message. How it words either is not documented.
+var faultWords = regexp.MustCompile(`(?i)\b(internal|servers?|database|exception|unexpected|unavailable|temporarily|try again|again later|went wrong|time-?out|timed out)\b`)
+
 // failure returns what is wrong with an answer whatever call it belongs to, or nil.
 // refused reports that it is Fleetrock's own error answer {"result":"error"}, which
 // comes with a status of 200 too, and not a fault on the way.
@@ -143,10 +147,15 @@ func failure(resp *outbound.Response, secrets ...string) (e *providers.Error, re
 			e.Kind = providers.KindProvider
 		}
 	case refused:
+		// The service is up and says no: to what was asked for, unless it gives no reason
+		// or one of its own.
 		e = &providers.Error{
-			Kind:    providers.KindProvider,
+			Kind:    providers.KindRejected,
 			Message: outbound.CleanMessage(message, secrets...),
 			Status:  resp.Status,
+		}
+		if e.Message == "" || faultWords.MatchString(message) {
+			e.Kind = providers.KindProvider
 		}
 	case invalid != nil:
 		return &providers.Error{Kind: providers.KindInvalidJSON, Status: resp.Status, Err: invalid}, false
@@ -165,8 +174,4 @@ func text(body []byte, member string) string {
 		return v.Str
 	}
 	return ""
-}
-
-func isEmptyArray(array []byte) bool {
-	return len(bytes.TrimSpace(array[1:len(array)-1])) == 0
 }

@@ -110,11 +110,13 @@ func TestList(t *testing.T) {
 		"fail/username":            {200, `{"result":"error","message":"Unknown username"}`, providers.ErrAuth, "Unknown username", true},
 		"fail/API key in 400":      {400, `{"result":"error","message":"API key inactive"}`, providers.ErrAuth, "API key inactive", true},
 		"fail/401":                 {401, ``, providers.ErrAuth, "Unauthorized", true},
-		"fail/other error":         {200, `{"result":"error","message":"At most 1 month."}`, providers.ErrProvider, "At most 1 month.", true},
-		"fail/part of a word":      {200, `{"result":"error","message":"Monkey business"}`, providers.ErrProvider, "Monkey business", true},
+		"fail/filter":              {200, `{"result":"error","message":"No event paidd."}`, providers.ErrRejected, "No event paidd.", true},
+		"fail/part of a word":      {200, `{"result":"error","message":"Monkey business of observers"}`, providers.ErrRejected, "Monkey business of observers", true},
+		"fail/own fault":           {200, `{"result":"error","message":"Internal Server Error"}`, providers.ErrProvider, "Internal Server Error", true},
+		"fail/own fault, passing":  {200, `{"result":"error","message":"Busy. Please try again later"}`, providers.ErrProvider, "Busy. Please try again later", true},
 		"fail/error without words": {200, `{"result":"error"}`, providers.ErrProvider, "", true},
 		"fail/other error in 400":  {400, `{"result":"error","message":"Bad status"}`, providers.ErrRejected, "Bad status", true},
-		"fail/error and orders":    {200, `{"repair_orders":[],"result":"error","message":"Partial"}`, providers.ErrProvider, "Partial", true},
+		"fail/error and orders":    {200, `{"repair_orders":[],"result":"error","message":"Partial"}`, providers.ErrRejected, "Partial", true},
 		"fail/400":                 {400, `<html>token</html>`, providers.ErrRejected, "Bad Request", false},
 		"fail/no such path":        {404, ``, providers.ErrProvider, "Not Found", false},
 		"fail/throttled":           {429, `{"result":"error","message":"Slow down"}`, providers.ErrThrottled, "Slow down", false},
@@ -255,7 +257,47 @@ func TestParts(t *testing.T) {
 	t.Run("fail/too long", func(t *testing.T) {
 		s := &script{}
 		_, err := start(t, s, nil).Orders(t.Context(), good, maintenance.Query{Start: "2016-01-01", End: "2026-01-01"})
-		checkError(t, err, providers.ErrRejected, "the window from start_date on is longer than 60 months")
+		checkError(t, err, providers.ErrInvalid, "start_date is invalid")
+		if n := s.logins.Load() + s.lists.Load(); n != 0 {
+			t.Errorf("%d calls for a window that is refused", n)
+		}
+	})
+	t.Run("fail/too large together", func(t *testing.T) {
+		s := &script{login: with(200, tokenBody), list: with(200, `{"repair_orders":["`+strings.Repeat("x", 300)+`"]}`)}
+		p := start(t, s, map[string]any{"max_body": 1000})
+		if _, err := p.Orders(t.Context(), good, full); err != nil {
+			t.Fatalf("one part is small enough: %v", err)
+		}
+		_, err := p.Orders(t.Context(), good, quarter)
+		checkError(t, err, providers.ErrTooLarge, "response too large")
+		if _, err := p.Orders(t.Context(), good, full); err != nil {
+			t.Errorf("another request pays for it: %v", err)
+		}
+	})
+	t.Run("fail/out of time together", func(t *testing.T) {
+		// Each part is refused three times in a row and then answered, which takes 14 s
+		// of pauses: less than the timeout for one part, and more for all four.
+		var mu sync.Mutex
+		refusals := make(map[string]int)
+		s := &script{login: with(200, tokenBody)}
+		s.list = func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			month := r.URL.Query().Get("start")
+			refusals[month]++
+			n := refusals[month]
+			mu.Unlock()
+			if n <= len(burstWaits) {
+				reply(w, http.StatusForbidden, ``)
+				return
+			}
+			reply(w, 200, listBody)
+		}
+		p := start(t, s, map[string]any{"timeout": "50s"})
+		var passed atomic.Int64
+		p.now = func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }
+		p.wait = func(_ context.Context, d time.Duration) { passed.Add(int64(d)) }
+		_, err := p.Orders(t.Context(), good, quarter)
+		checkError(t, err, providers.ErrForbidden, "Forbidden")
 	})
 }
 
@@ -295,9 +337,8 @@ func TestBursts(t *testing.T) {
 			}
 			p := start(t, s, row.config)
 			var pauses []time.Duration
-			began := time.Now()
 			passed := time.Duration(0)
-			p.now = func() time.Time { return began.Add(passed) }
+			p.now = func() time.Time { return time.Now().Add(passed) }
 			p.wait = func(_ context.Context, d time.Duration) {
 				pauses = append(pauses, d)
 				passed += d

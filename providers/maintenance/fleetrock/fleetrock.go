@@ -39,9 +39,13 @@ const parallelCalls = 2
 // memory, apart for each such pair. When Fleetrock answers a kept token with an error,
 // whatever the error says, the provider makes one new session and repeats the call.
 //
-// Fleetrock lists at most one month at a time, so a longer window is fetched in
-// consecutive parts, two at a time. Bursts of 403, its way to slow clients down, are
-// sat out for up to 14 seconds.
+// Fleetrock lists at most one month at a time, so a longer window, of up to 60 months,
+// is fetched in consecutive parts, two at a time. Bursts of 403, its way to slow
+// clients down, are sat out for up to 14 seconds.
+//
+// `timeout` and `max_body` are for all parts of one request together. With the default
+// of 240 seconds Fleetrock has 8 seconds for each of 60 months; where it takes longer
+// and such windows are needed, `timeout` has to grow.
 type Provider struct {
 	outbound.Client
 
@@ -85,38 +89,43 @@ func (p *Provider) Provision(ctx caddy.Context) error {
 	if p.SessionTTL == 0 {
 		p.SessionTTL = caddy.Duration(defaultSessionTTL)
 	}
-	p.sessions = outbound.NewSessions(time.Duration(p.SessionTTL), time.Duration(p.Timeout))
+	p.sessions = outbound.NewSessions(time.Duration(p.SessionTTL), time.Duration(p.Timeout), ctx.Logger())
 	return nil
 }
 
 // Orders returns the repair orders that match q (contract 4.5 #16), the bytes as
 // Fleetrock sent them: one array for each part of the window that has any. Without an
 // end the window ends today, by UTC; without a start it is one call with the end
-// alone, as there is no first month to begin with.
+// alone, as there is no first month to begin with. A window of more than 60 months is
+// refused.
 func (p *Provider) Orders(ctx context.Context, cred maintenance.Credential, q maintenance.Query) ([][]byte, error) {
 	windows, err := cut(q.Start, q.End, p.now())
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(p.Timeout))
+	defer cancel()
+	budget := p.NewBudget()
 	arrays := make([][]byte, len(windows))
 	g, groupCtx := errgroup.WithContext(ctx)
 	g.SetLimit(parallelCalls)
 	for i, w := range windows {
 		g.Go(func() error {
 			var err error
-			arrays[i], err = p.orders(groupCtx, cred, q, w)
+			arrays[i], err = p.orders(groupCtx, cred, q, w, budget)
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(arrays, isEmptyArray), nil
+	return slices.DeleteFunc(arrays, func(array []byte) bool { return array == nil }), nil
 }
 
-// orders fetches one part of the window within a session.
-func (p *Provider) orders(ctx context.Context, cred maintenance.Credential, q maintenance.Query, w window) ([]byte, error) {
-	list := func(ctx context.Context, token string) ([]byte, error) { return p.list(ctx, cred, q, w, token) }
+// orders fetches one part of the window within a session; the array is nil when there
+// are none.
+func (p *Provider) orders(ctx context.Context, cred maintenance.Credential, q maintenance.Query, w window, b *outbound.Budget) ([]byte, error) {
+	list := func(ctx context.Context, token string) ([]byte, error) { return p.list(ctx, cred, q, w, b, token) }
 	var array []byte
 	var err error
 	if p.KeyAsToken {

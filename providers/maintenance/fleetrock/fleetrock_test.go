@@ -285,7 +285,7 @@ func TestLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(logged, []byte("repair orders")) || !bytes.Contains(logged, []byte("provider call failed")) {
+	if !bytes.Contains(logged, []byte("repair orders")) || !bytes.Contains(logged, []byte(`"reason"`)) {
 		t.Fatalf("the log was not caught: %s", logged)
 	}
 	for _, secret := range []string{"planted", "username=", "token=", "key=", "API/"} {

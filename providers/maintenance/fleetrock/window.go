@@ -25,7 +25,8 @@ const (
 // cut splits the days from start to end, both included, into consecutive windows that
 // Fleetrock accepts: each ends before the day on which it would be a month old. The
 // days are YYYY-MM-DD; an empty end is the day of now in UTC, and an empty start
-// leaves the window open and whole.
+// leaves the window open and whole. A window of more than maxMonths is a start_date that
+// is too early.
 func cut(start, end string, now time.Time) ([]window, error) {
 	last, err := day("end_date", end)
 	if err != nil {
@@ -47,10 +48,10 @@ func cut(start, end string, now time.Time) ([]window, error) {
 		// A start in the future still is a window, of one day.
 		last = latest(now.UTC().Truncate(24*time.Hour), first)
 	case last.Before(first):
-		return nil, rejected("end_date is before start_date")
+		return nil, invalid("end_date")
 	}
 	if !last.Before(monthsAfter(first, maxMonths)) {
-		return nil, rejected("the window from start_date on is longer than 60 months")
+		return nil, invalid("start_date")
 	}
 
 	var windows []window
@@ -84,7 +85,7 @@ func day(field, text string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return time.Time{}, rejected(field + " is invalid")
+		return time.Time{}, invalid(field)
 	}
 	return t, nil
 }
@@ -96,6 +97,6 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-func rejected(message string) error {
-	return &providers.Error{Kind: providers.KindRejected, Message: message}
+func invalid(field string) error {
+	return &providers.Error{Kind: providers.KindInvalid, Message: field + " is invalid"}
 }

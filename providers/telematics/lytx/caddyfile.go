@@ -32,7 +32,7 @@ func (p *Provider) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 			return outbound.OneDuration(d, target)
 		}}
 	}
-	return p.UnmarshalBlock(
+	err := p.UnmarshalBlock(
 		d,
 		duration("catalog_ttl", &p.CatalogTTL),
 		duration("vehicle_ttl", &p.VehicleTTL),
@@ -40,6 +40,10 @@ func (p *Provider) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		duration("catalog_timeout", &p.CatalogTimeout),
 		outbound.Option{Name: "page_size", Read: p.unmarshalPageSize},
 	)
+	if err == nil && p.BaseURL == "" {
+		return d.Err("base_url is required: the root of the pod that the tenant belongs to")
+	}
+	return err
 }
 
 func (p *Provider) unmarshalPageSize(d *caddyfile.Dispenser) error {

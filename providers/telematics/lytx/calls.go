@@ -3,7 +3,6 @@ package lytx
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"github.com/tidwall/gjson"
 
@@ -15,15 +14,11 @@ import (
 // headerAPIKey carries the caller's key, on the wire X-APIKey.
 const headerAPIKey = "X-Apikey"
 
-// get makes one call. It returns the body of a 200, which is valid JSON or not, and
-// nil for a 204, by which Lytx says that there is nothing.
-func (p *Provider) get(ctx context.Context, apiKey, name, path string, query url.Values) ([]byte, error) {
-	resp, err := p.Do(ctx, &outbound.Request{
-		Name:   name,
-		Path:   path,
-		Query:  query,
-		Header: http.Header{headerAPIKey: {apiKey}},
-	})
+// get makes one call with the key. It returns the body of a 200, which is valid JSON or
+// not, and nil for a 204, by which Lytx says that there is nothing.
+func (p *Provider) get(ctx context.Context, apiKey string, r *outbound.Request) ([]byte, error) {
+	r.Header = http.Header{headerAPIKey: {apiKey}}
+	resp, err := p.Do(ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,18 @@ const (
 	// still of use.
 	retryPause = 30 * time.Second
 
-	// failurePause is how long a catalog counts as missing once it could not be had.
-	// It is short, as there is nothing to fall back on, and keeps a provider in
-	// trouble from one more call for each request.
+	// failurePause is the least time between the first two attempts to fetch a catalog
+	// of which there is nothing to fall back on. It doubles with each failure, up to
+	// retryPause.
 	failurePause = time.Second
+
+	// failureMemory is how much longer a catalog counts as missing, and is fetched in
+	// the background, before a request waits for it again.
+	failureMemory = 10 * time.Minute
+
+	// detailsTimeout is the most that events wait for the details of the vehicles,
+	// which they can do without.
+	detailsTimeout = 2 * time.Second
 )
 
 // kind is one of the catalogs of a key.
@@ -92,21 +100,23 @@ func (refreshing) RefreshAfterReloadFailure(_ otter.Entry[cacheKey, *table], err
 // Catalogs returns the names of triggers and statuses and the vehicles, each as far as
 // it is known or can be fetched in time. A vehicle is found by its id as /video/vehicles
 // spells it and by the same id in lower case, which is how events spell theirs.
+//
+// Only the first attempt to fetch a catalog is waited for, by all requests together no
+// longer than catalog_timeout from its start. After it has failed, later ones are made
+// in the background.
 func (p *Provider) Catalogs(ctx context.Context, cred telematics.Credential) telematics.Catalogs {
 	defer p.lifetime.wait()()
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(p.CatalogTimeout))
-	defer cancel()
 	start := p.now()
 
 	owner := outbound.Digest(p.Identity(), cred.APIKey)
 	var tables [kinds]*table
-	var pending [kinds]<-chan otter.RefreshResult[cacheKey, *table]
+	var pending [kinds]*arrival
 	for k := range kinds {
 		tables[k], pending[k] = p.look(cacheKey{k, owner}, cred.APIKey)
 	}
-	for k, results := range pending {
-		if results != nil {
-			tables[k] = arrival(ctx, results)
+	for k, a := range pending {
+		if a != nil {
+			tables[k] = a.await(ctx)
 		}
 	}
 
@@ -127,15 +137,24 @@ func (p *Provider) Catalogs(ctx context.Context, cred telematics.Credential) tel
 	return c
 }
 
-// arrival waits for a table until ctx ends, and takes one that is there by then.
-func arrival(ctx context.Context, results <-chan otter.RefreshResult[cacheKey, *table]) *table {
+// arrival is a table that is being fetched.
+type arrival struct {
+	results  <-chan otter.RefreshResult[cacheKey, *table]
+	deadline time.Time
+}
+
+// await waits for the table until its deadline or the end of ctx, and takes one that is
+// there by then.
+func (a *arrival) await(ctx context.Context) *table {
+	ctx, cancel := context.WithDeadline(ctx, a.deadline)
+	defer cancel()
 	select {
-	case r := <-results:
+	case r := <-a.results:
 		return r.Value
 	case <-ctx.Done():
 	}
 	select {
-	case r := <-results:
+	case r := <-a.results:
 		return r.Value
 	default:
 		return nil
@@ -150,15 +169,28 @@ var ended = func() context.Context {
 }()
 
 // look returns the table that is cached, and has it renewed in the background when it
-// is due, or it returns where the table will arrive.
-func (p *Provider) look(key cacheKey, apiKey string) (*table, <-chan otter.RefreshResult[cacheKey, *table]) {
+// is due, or it returns where the table will arrive. It returns neither when the table
+// should have arrived by now.
+func (p *Provider) look(key cacheKey, apiKey string) (*table, *arrival) {
 	l := loader{p, apiKey}
 	// With a context that has ended, Get never fetches a missing table on the spot,
 	// where the caller could not leave it.
 	if t, err := p.cache.Get(ended, key, l); err == nil {
 		return t, nil
 	}
-	return nil, p.cache.Refresh(context.Background(), key, l)
+	timeout := time.Duration(p.CatalogTimeout)
+	if key.kind == details {
+		timeout = min(timeout, detailsTimeout)
+	}
+	if began, ok := p.attempts.began(key); ok {
+		if timeout -= p.now().Sub(began); timeout <= 0 {
+			return nil, nil
+		}
+	}
+	return nil, &arrival{
+		results:  p.cache.Refresh(context.Background(), key, l),
+		deadline: time.Now().Add(timeout),
+	}
 }
 
 // loader fetches catalogs with a key. One fetch of a catalog runs at a time, and all
@@ -168,34 +200,37 @@ type loader struct {
 	apiKey   string
 }
 
-// Load fetches a catalog that is not cached. A failure is remembered for a moment, as
-// a table without entries, unless it is about the key: that may be put right.
+// Load fetches a catalog that is not cached. A failure is remembered, as a table without
+// entries, unless it is about the key: that may be put right.
 func (l loader) Load(_ context.Context, key cacheKey) (*table, error) {
-	t, err := l.fetch(key.kind)
+	defer l.provider.attempts.begin(key, l.provider.now())()
+	t, err := l.fetch(key.kind, nil)
 	if err == nil || errors.Is(err, providers.ErrAuth) || errors.Is(err, providers.ErrCanceled) {
 		return t, err
 	}
-	pause := min(max(failurePause, providers.As(err).RetryAfter), retryPause)
-	t = l.provider.newTable(pause, 0)
-	t.failed = true
-	return t, nil
+	return l.provider.failedTable(failurePause, err), nil
 }
 
-// Reload fetches a catalog that is due. When the key is refused the catalog is dropped.
+// Reload fetches a catalog that is due. When the key is refused the catalog is dropped,
+// but for the details, to which a good key may have no access.
 func (l loader) Reload(_ context.Context, key cacheKey, old *table) (*table, error) {
 	if l.provider.now().Sub(old.fetched) < old.fresh {
 		return old, nil // it was fetched since the caller looked
 	}
-	t, err := l.fetch(key.kind)
-	if errors.Is(err, providers.ErrAuth) {
+	t, err := l.fetch(key.kind, old)
+	switch {
+	case errors.Is(err, providers.ErrAuth) && key.kind != details:
 		return nil, otter.ErrNotFound
+	case err != nil && old.failed && !errors.Is(err, providers.ErrCanceled):
+		return l.provider.failedTable(2*old.fresh, err), nil
 	}
 	return t, err
 }
 
 // fetch fetches a catalog on the gateway's own account: all callers wait for it, so it
-// ends with none of them. Each of its calls has the client's timeout.
-func (l loader) fetch(k kind) (*table, error) {
+// ends with none of them. Each of its calls has the client's timeout. old is what a
+// renewal is to replace.
+func (l loader) fetch(k kind, old *table) (*table, error) {
 	p, ctx := l.provider, l.provider.lifetime.current()
 	var t *table
 	var err error
@@ -207,7 +242,7 @@ func (l loader) fetch(k kind) (*table, error) {
 	case vehicles:
 		t, err = p.fetchVehicles(ctx, l.apiKey)
 	default:
-		t, err = p.fetchDetails(ctx, l.apiKey)
+		t, err = p.fetchDetails(ctx, l.apiKey, len(old.all()) > 0)
 	}
 	if err != nil {
 		p.logFailure(k, providers.As(err))

@@ -100,11 +100,15 @@ func TestCatalogsMissing(t *testing.T) {
 		t.Errorf("the log is %s", logs)
 	}
 
-	// For a moment the failure stands, then the next caller tries again.
+	// For a moment the failure stands, then the next caller has it tried again, for
+	// those after it.
 	b.catalogs(t)
 	b.expectCalls(t, each(1))
 	s.failing(nil)
 	b.pass(failurePause)
+	if c := b.catalogs(t); c.Triggers != nil || c.Vehicles != nil || len(c.Statuses) != 2 {
+		t.Errorf("catalogs are %v", c)
+	}
 	if c := b.catalogs(t); len(c.Triggers) != 2 || len(c.Vehicles) != 3 {
 		t.Errorf("catalogs are %v", c)
 	}
@@ -184,6 +188,34 @@ func TestDetails(t *testing.T) {
 			}
 			if n := s.count(pathVehicles); n != 1 {
 				t.Errorf("%d calls for vehicles: they do not depend on the details", n)
+			}
+		})
+	}
+}
+
+// What arrived before a refusal are not all of the details.
+func TestDetailsRefusedMidway(t *testing.T) {
+	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound} {
+		t.Run("fail/"+http.StatusText(code), func(t *testing.T) {
+			s := newService(t)
+			s.failing(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("page") != "1" {
+					w.WriteHeader(code)
+					return
+				}
+				_, _ = io.WriteString(w, `{"vehicles":[{"id":"`+vehicleID(1)+`","vin":"1FUJGLDR"}],"totalResults":3}`)
+			}, pathDetails)
+			b := newBench(t, s)
+			c := b.catalogs(t)
+			if !c.DetailsMissing || strings.Contains(string(c.Vehicles[vehicleID(1)]), "vin") {
+				t.Errorf("details missing is %v, the vehicle is %s", c.DetailsMissing, c.Vehicles[vehicleID(1)])
+			}
+
+			s.failing(nil)
+			b.pass(failurePause)
+			b.catalogs(t)
+			if c := b.catalogs(t); c.DetailsMissing || !strings.Contains(string(c.Vehicles[vehicleID(3)]), "54DC") {
+				t.Errorf("details missing is %v, the vehicle is %s", c.DetailsMissing, c.Vehicles[vehicleID(3)])
 			}
 		})
 	}

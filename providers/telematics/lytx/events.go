@@ -2,7 +2,6 @@ package lytx
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -44,14 +43,14 @@ const (
 // Lytx takes one driver and one vehicle. For several, each driver with each vehicle is
 // a call of its own, and the answers are merged in the order that q asks for, without
 // duplicates. To find a later page of the merged events, all pages before it are
-// fetched too; a request that takes more than 200 calls for that is refused, and one
-// whose answers together exceed max_body fails.
+// fetched too; a request that takes more than 200 calls for that is refused, for its
+// page or for its ids, and one whose answers together exceed max_body fails.
 func (p *Provider) Events(ctx context.Context, cred telematics.Credential, q telematics.Query) (telematics.Events, error) {
 	targets := targetsOf(q)
 	var body []byte
 	var err error
 	if len(targets) == 1 {
-		body, err = p.eventPage(ctx, cred.APIKey, q, targets[0], q.Page)
+		body, err = p.eventPage(ctx, cred.APIKey, q, targets[0], q.Page, nil)
 	} else {
 		body, err = p.mergedPage(ctx, cred.APIKey, q, targets)
 	}
@@ -85,7 +84,9 @@ func distinct(ids []string) []string {
 }
 
 // eventPage returns one page of the events of a target, nil when it is empty.
-func (p *Provider) eventPage(ctx context.Context, apiKey string, q telematics.Query, t target, page int) ([]byte, error) {
+func (p *Provider) eventPage(
+	ctx context.Context, apiKey string, q telematics.Query, t target, page int, answers *outbound.Budget,
+) ([]byte, error) {
 	query := url.Values{
 		"dateOption":       {q.DateOption},
 		"sortDirection":    {q.SortDirection},
@@ -109,22 +110,25 @@ func (p *Provider) eventPage(ctx context.Context, apiKey string, q telematics.Qu
 	if page > 0 {
 		query.Set("page", strconv.Itoa(page))
 	}
-	return p.get(ctx, apiKey, "events", pathEvents, query)
+	return p.get(ctx, apiKey, &outbound.Request{Name: "events", Path: pathEvents, Query: query, Budget: answers})
 }
 
 // mergedPage returns the page of q of all targets' events together.
 func (p *Provider) mergedPage(ctx context.Context, apiKey string, q telematics.Query, targets []target) ([]byte, error) {
 	page := max(q.Page, 1)
-	budget := &budget{page: page, bytes: p.MaxBody}
 	if len(targets) > maxCalls {
-		return nil, budget.tooMany()
+		if len(q.VehicleIDs) > len(q.DriverIDs) {
+			return nil, invalid("vehicle_ids")
+		}
+		return nil, invalid("driver_ids")
 	}
+	budget := &budget{answers: p.NewBudget()}
 	pages := make([][][]byte, len(targets))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(callsAtOnce)
 	for i, t := range targets {
 		g.Go(func() (err error) {
-			pages[i], err = p.eventPages(ctx, apiKey, q, t, budget)
+			pages[i], err = p.eventPages(ctx, apiKey, q, t, page, budget)
 			return err
 		})
 	}
@@ -149,23 +153,22 @@ func (p *Provider) mergedPage(ctx context.Context, apiKey string, q telematics.Q
 	return merged, nil
 }
 
-// eventPages returns the pages of a target up to the budget's, as far as there are any:
+// eventPages returns the pages of a target up to the last one, as far as there are any:
 // the events of that page of the merged answer are all among them.
-func (p *Provider) eventPages(ctx context.Context, apiKey string, q telematics.Query, t target, b *budget) ([][]byte, error) {
+func (p *Provider) eventPages(
+	ctx context.Context, apiKey string, q telematics.Query, t target, last int, b *budget,
+) ([][]byte, error) {
 	var pages [][]byte
-	for n := 1; n <= b.page; n++ {
-		if err := b.takeCall(); err != nil {
-			return nil, err
+	for n := 1; n <= last; n++ {
+		if b.calls.Add(1) > maxCalls {
+			return nil, invalid("page")
 		}
-		body, err := p.eventPage(ctx, apiKey, q, t, n)
+		body, err := p.eventPage(ctx, apiKey, q, t, n, b.answers)
 		if err != nil {
 			return nil, err
 		}
 		if body == nil {
 			break
-		}
-		if err := b.takeBytes(len(body)); err != nil {
-			return nil, err
 		}
 		events, err := transform.ArrayLen(body)
 		if err != nil {
@@ -181,26 +184,10 @@ func (p *Provider) eventPages(ctx context.Context, apiKey string, q telematics.Q
 
 // budget is what the calls for one merged page may cost together.
 type budget struct {
-	page  int
-	bytes int64
-
-	usedCalls, usedBytes atomic.Int64
+	answers *outbound.Budget
+	calls   atomic.Int64 // used so far
 }
 
-func (b *budget) takeCall() error {
-	if b.usedCalls.Add(1) > maxCalls {
-		return b.tooMany()
-	}
-	return nil
-}
-
-func (b *budget) takeBytes(n int) error {
-	if b.usedBytes.Add(int64(n)) > b.bytes {
-		return outbound.TooLarge()
-	}
-	return nil
-}
-
-func (b *budget) tooMany() error {
-	return &providers.Error{Kind: providers.KindRejected, Message: fmt.Sprintf("too many ids for page %d", b.page)}
+func invalid(field string) error {
+	return &providers.Error{Kind: providers.KindInvalid, Message: field + " is invalid"}
 }

@@ -22,7 +22,7 @@ const detailPageSize = 1000
 
 // fetchNames fetches the catalog of triggers or statuses.
 func (p *Provider) fetchNames(ctx context.Context, apiKey string, k kind, path string) (*table, error) {
-	body, err := p.get(ctx, apiKey, k.String(), path, nil)
+	body, err := p.get(ctx, apiKey, &outbound.Request{Name: k.String(), Path: path})
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +43,13 @@ func (p *Provider) fetchNames(ctx context.Context, apiKey string, k kind, path s
 func (p *Provider) fetchVehicles(ctx context.Context, apiKey string) (*table, error) {
 	t := p.newTable(time.Duration(p.VehicleTTL), time.Duration(p.Stale))
 	err := allPages(ctx, func(ctx context.Context, n int) (page, error) {
-		body, err := p.get(ctx, apiKey, vehicles.String(), "/video/vehicles", url.Values{
-			"PageNumber": {strconv.Itoa(n)},
-			"PageSize":   {strconv.Itoa(p.PageSize)},
+		body, err := p.get(ctx, apiKey, &outbound.Request{
+			Name: vehicles.String(),
+			Path: "/video/vehicles",
+			Query: url.Values{
+				"PageNumber": {strconv.Itoa(n)},
+				"PageSize":   {strconv.Itoa(p.PageSize)},
+			},
 		})
 		if err != nil {
 			return page{}, err
@@ -63,19 +67,26 @@ func (p *Provider) fetchVehicles(ctx context.Context, apiKey string) (*table, er
 }
 
 // fetchDetails fetches the optional members of the vehicles. A tenant, or a key, that
-// has no access to them has none: that is no failure.
-func (p *Provider) fetchDetails(ctx context.Context, apiKey string) (*table, error) {
+// has no access to them has none: that is no failure, unless it shows in the middle of
+// the list, or had says that there were some before.
+func (p *Provider) fetchDetails(ctx context.Context, apiKey string, had bool) (*table, error) {
 	t := p.newTable(time.Duration(p.VehicleTTL), time.Duration(p.Stale))
+	begun := had
 	err := allPages(ctx, func(ctx context.Context, n int) (page, error) {
-		body, err := p.get(ctx, apiKey, details.String(), "/vehicles/all", url.Values{
-			"limit": {strconv.Itoa(detailPageSize)},
-			"page":  {strconv.Itoa(n)},
+		body, err := p.get(ctx, apiKey, &outbound.Request{
+			Name: details.String(),
+			Path: "/vehicles/all",
+			Query: url.Values{
+				"limit": {strconv.Itoa(detailPageSize)},
+				"page":  {strconv.Itoa(n)},
+			},
 		})
 		if err != nil {
 			return page{}, err
 		}
 		return parsePage(body, "totalResults")
 	}, func(item gjson.Result) error {
+		begun = true
 		if members := appendDetails(nil, item); members != nil {
 			t.put(foldID(idOf(item.Get("id"))), members)
 		}
@@ -83,6 +94,7 @@ func (p *Provider) fetchDetails(ctx context.Context, apiKey string) (*table, err
 	})
 	t.weight *= 2
 	switch {
+	case begun:
 	case errors.Is(err, providers.ErrForbidden), errors.Is(err, providers.ErrNotFound):
 		return t, nil
 	case errors.Is(err, providers.ErrAuth):

@@ -56,8 +56,10 @@ type Provider struct {
 	// Default: `24h`.
 	Stale caddy.Duration `json:"stale,omitempty"`
 
-	// How long events wait for names and vehicles that are not there yet. The fetch
-	// goes on in the background, for later events. Default: `10s`.
+	// How long events wait for names and vehicles that are not there yet; for the
+	// optional members of the vehicles they wait at most 2 seconds. The fetch goes on in
+	// the background, for later events. While one hangs, and after one has failed, events
+	// do not wait again. Default: `10s`.
 	CatalogTimeout caddy.Duration `json:"catalog_timeout,omitempty"`
 
 	// How many vehicles to ask for at once, 1 to 1000. Lytx may send fewer.
@@ -66,6 +68,7 @@ type Provider struct {
 
 	now      outbound.Clock
 	cache    *otter.Cache[cacheKey, *table]
+	attempts *attempts
 	lifetime *lifetime
 	logger   *zap.Logger
 }
@@ -103,6 +106,7 @@ func (p *Provider) Provision(ctx caddy.Context) error {
 	}
 	p.now = time.Now
 	p.cache = newCache(p.now, nil)
+	p.attempts = newAttempts()
 	p.lifetime = new(lifetime)
 	return nil
 }

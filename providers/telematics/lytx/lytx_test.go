@@ -130,7 +130,8 @@ func TestUnmarshalCaddyfile(t *testing.T) {
 				`"transport":{"dial_timeout":3000000000,"protocol":"http"},"catalog_ttl":7200000000000,"vehicle_ttl":300000000000,` +
 				`"stale":43200000000000,"catalog_timeout":3000000000,"page_size":250}`,
 		},
-		{name: "ok/none", block: "lytx", want: `{}`},
+		{name: "ok/least", block: "lytx {\n base_url https://a\n}", want: `{"base_url":"https://a"}`},
+		{name: "fail/none", block: "lytx", wantErr: "base_url is required: the root of the pod that the tenant belongs to, at Testfile:1"},
 		{name: "fail/argument", block: "lytx https://a", wantErr: "wrong argument count"},
 		{name: "fail/unknown", block: "lytx {\n api_key x\n}", wantErr: "unrecognized subdirective 'api_key'; allowed are catalog_ttl, vehicle_ttl, stale, catalog_timeout, page_size, base_url, display_name, timeout, max_body, transport"},
 		{name: "fail/catalog_ttl", block: "lytx {\n catalog_ttl never\n}", wantErr: "catalog_ttl must be a duration above zero, such as 30s, not 'never'"},

@@ -162,8 +162,10 @@ func TestMergedTooManyCalls(t *testing.T) {
 		{"ok/many ids with few events", 100, 0, 3, nil, 200, ""},
 		{"ok/just enough", 100, 0, 2, full, 200, ""},
 		{"ok/pairs", 10, 20, 1, full, 200, ""},
-		{"fail/pairs", 100, 100, 0, full, 0, "too many ids for page 1"},
-		{"fail/deep page", 100, 0, 3, full, 200, "too many ids for page 3"},
+		{"fail/pairs", 100, 100, 0, full, 0, "driver_ids is invalid"},
+		{"fail/more drivers", 20, 11, 1, full, 0, "driver_ids is invalid"},
+		{"fail/more vehicles", 11, 20, 1, full, 0, "vehicle_ids is invalid"},
+		{"fail/deep page", 100, 0, 3, full, 200, "page is invalid"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newService(t)
@@ -182,7 +184,7 @@ func TestMergedTooManyCalls(t *testing.T) {
 			}
 			switch {
 			case tc.wantErr != "":
-				wantError(t, err, providers.KindRejected, tc.wantErr)
+				wantError(t, err, providers.KindInvalid, tc.wantErr)
 			case err != nil:
 				t.Fatal(err)
 			}

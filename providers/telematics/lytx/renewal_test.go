@@ -65,6 +65,27 @@ func TestCatalogsJoinedAnew(t *testing.T) {
 	}
 }
 
+// Details that were there are kept when access to them is refused later.
+func TestDetailsRefusedLater(t *testing.T) {
+	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound} {
+		t.Run("fail/"+http.StatusText(code), func(t *testing.T) {
+			s := newService(t)
+			b := newBench(t, s)
+			b.catalogs(t)
+			s.failing(status(code), pathDetails)
+			b.pass(11 * time.Minute)
+			b.catalogs(t)
+			c := b.catalogs(t)
+			if v := string(c.Vehicles[vehicleID(1)]); !strings.Contains(v, "AB 12") {
+				t.Errorf("the vehicle is %s, want the plate of before", v)
+			}
+			if c.Age < 11*time.Minute {
+				t.Errorf("the age is %v", c.Age)
+			}
+		})
+	}
+}
+
 func TestCatalogsStale(t *testing.T) {
 	s := newService(t)
 	b := newBench(t, s)
@@ -98,6 +119,7 @@ func TestCatalogsStale(t *testing.T) {
 
 	s.failing(nil)
 	b.pass(failurePause)
+	b.catalogs(t)
 	if c := b.catalogs(t); len(c.Triggers) != 2 || len(c.Vehicles) != 3 || c.Age != 0 {
 		t.Errorf("catalogs after the failure are %v", c)
 	}

@@ -3,6 +3,8 @@ package lytx
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/fleetgate/fleetgate/providers"
 )
 
 // What a table and each of its entries take in memory besides their bytes, roughly.
@@ -39,6 +41,14 @@ func (p *Provider) newTable(ttl, stale time.Duration) *table {
 		fresh:   ttl,
 		keep:    ttl + stale,
 	}
+}
+
+// failedTable returns what stands for a table that could not be had because of err, for
+// the pause until the next attempt.
+func (p *Provider) failedTable(pause time.Duration, err error) *table {
+	t := p.newTable(min(max(pause, providers.As(err).RetryAfter), retryPause), failureMemory)
+	t.failed = true
+	return t
 }
 
 // put adds an entry unless its id is empty or there already.
