@@ -157,43 +157,93 @@ func testDemoTokens(t *testing.T, dir string, env []string, binary, caddyfile st
 	}
 }
 
-// tryLines runs each line that begins with curl as it is.
-func tryLines(t *testing.T, dir string, env []string, printed string) {
-	t.Helper()
-	checks := map[string]func(body string){
-		"/telematics/": func(body string) {
+// demoLine is what a line of the demo must answer.
+type demoLine struct {
+	words string // that only this line has
+	code  int    // exit code of curl
+	check func(t *testing.T, body string)
+}
+
+// demoLines are the lines of the demo, in order.
+func demoLines() []demoLine {
+	const purchase, vendor = "12001", "1526"
+	entity := func(id, syncToken string) func(*testing.T, string) {
+		return func(t *testing.T, body string) {
+			t.Helper()
+			var got struct{ ID, SyncToken string }
+			decodeSuccess(t, body, &got)
+			if got.ID != id || got.SyncToken != syncToken {
+				t.Errorf("Id %q, SyncToken %q, want %q, %q", got.ID, got.SyncToken, id, syncToken)
+			}
+		}
+	}
+	some := func(t *testing.T, body string) {
+		t.Helper()
+		var rows []struct{ ID string }
+		decodeSuccess(t, body, &rows)
+		if len(rows) == 0 || rows[0].ID == "" {
+			t.Errorf("%d entities", len(rows))
+		}
+	}
+	stale := func(t *testing.T, body string) {
+		t.Helper()
+		if !strings.HasPrefix(body, `{"status":"Error","message":"Error QuickBooks: Stale Object Error`) {
+			t.Errorf("answer %.300s", body)
+		}
+	}
+	return []demoLine{
+		{"/telematics/", 0, func(t *testing.T, body string) {
+			t.Helper()
 			var events []map[string]any
 			decodeSuccess(t, body, &events)
 			checkEvents(t, events)
-		},
-		"/fuel/": func(body string) {
+		}},
+		{"/fuel/", 0, func(t *testing.T, body string) {
+			t.Helper()
 			var report fuelReport
 			decodeSuccess(t, body, &report)
 			checkReport(t, report)
-		},
-		"/maintenance/": func(body string) {
+		}},
+		{"/maintenance/", 0, func(t *testing.T, body string) {
+			t.Helper()
 			var orders []map[string]any
 			decodeSuccess(t, body, &orders)
 			checkOrders(t, orders)
-		},
+		}},
+		{"/accounting/accounts/?", 0, some},
+		{"/accounting/accounts/35/", 0, entity("35", "0")},
+		{"/accounting/purchases/?realmId=4620816365001234560&filter=", 0, some},
+		{`-X POST`, 0, entity(purchase, "0")},
+		{`"amount":412.50`, 0, entity(purchase, "1")},
+		{`"amount":1.00`, 22, stale},
+		{"/accounting/purchases/" + purchase + "/", 0, entity(purchase, "1")},
+		{"/accounting/vendors/?realmId=4620816365001234560&filter=", 0, some},
+		{`"display_name":"Lone Star Tyres","email"`, 0, entity(vendor, "0")},
+		{"/accounting/vendors/update", 0, entity(vendor, "1")},
+		{"/accounting/vendors/" + vendor + "/", 0, entity(vendor, "1")},
 	}
+}
+
+// tryLines pastes each line that the demo printed into a shell.
+func tryLines(t *testing.T, dir string, env []string, printed string) {
+	t.Helper()
+	lines := demoLines()
 	for line := range strings.Lines(printed) {
 		if !strings.HasPrefix(line, "curl") {
 			continue
 		}
+		if len(lines) == 0 || !strings.Contains(line, lines[0].words) {
+			t.Fatalf("unexpected line %s", line)
+		}
 		r := command(t, dir, env, "/bin/sh", "-c", line)
-		if r.code != 0 || r.stderr != "" {
+		if r.code != lines[0].code || (r.code == 0 && r.stderr != "") {
 			t.Errorf("%sexit code %d, stderr %q, stdout %.300s", line, r.code, r.stderr, r.stdout)
-			continue
+		} else {
+			lines[0].check(t, r.stdout)
 		}
-		for path, check := range checks {
-			if strings.Contains(line, path) {
-				check(r.stdout)
-				delete(checks, path)
-			}
-		}
+		lines = lines[1:]
 	}
-	for path := range checks {
-		t.Errorf("no line for %s in\n%s", path, printed)
+	if len(lines) > 0 {
+		t.Errorf("no line for %s in\n%s", lines[0].words, printed)
 	}
 }
