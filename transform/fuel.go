@@ -36,24 +36,30 @@ var countMembers = [...]string{"transactionCount", "carrierCount", "truckStopCou
 // tokens, which is dropped. The error is a [*SyntaxError], also for a body or a report
 // that is no object and for transactions that are no list.
 func UnwrapFuelReport(dst, body []byte) ([]byte, error) {
-	s := scan(body)
-	at := s.pos
-	for ok := s.enter('{'); ok; ok = s.next('}') {
-		if string(s.name()) == memberReport {
-			at = s.pos
+	u := unwrapper{scanner: scan(body), dst: dst}
+	at := u.pos // of the report
+	for ok := u.enter('{'); ok; ok = u.next('}') {
+		if string(u.name()) != memberReport {
+			u.value()
+			continue
 		}
-		s.value()
+		at = u.pos
+		u.dst = u.dst[:len(dst)] // what an earlier report left there
+		if u.peek() == '{' {
+			u.report()
+		} else {
+			u.value()
+		}
 	}
-	if err := s.end(); err != nil {
-		return dst, err
+	if err := u.end(); err == nil && len(u.dst) == len(dst) {
+		// Nothing was copied yet: the body itself is the report, or the last report is
+		// null or no object.
+		u.scanner = scanner{src: body, pos: at}
+		if u.peek() == 'n' {
+			u.scanner = scan([]byte("{}"))
+		}
+		u.report()
 	}
-
-	// What is copied is valid, and the report may come anywhere in the body.
-	u := unwrapper{scanner: scanner{src: body, pos: at}, dst: dst}
-	if u.peek() == 'n' {
-		u.scanner = scan([]byte("{}"))
-	}
-	u.report()
 	if u.err != nil {
 		return u.dst[:len(dst)], u.err
 	}

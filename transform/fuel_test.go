@@ -26,6 +26,8 @@ func TestUnwrapFuelReport(t *testing.T) {
 		{"transactions an empty string", `{"transactions":""}`, `{` + counts + `,"transactions":[]}`},
 		{"report among other members", `{"status":1,"report":{"transactions":[],` + counts + `},"x":{"report":{"y":1}}}`, `{"transactions":[],` + counts + `}`},
 		{"the last report counts", `{"report":5,"\u0072eport":{"transactions":[],` + counts + `}}`, `{"transactions":[],` + counts + `}`},
+		{"the last report is null", `{"report":{"transactions":[{"a":1}]},"report":null}`, `{` + counts + `,"transactions":[]}`},
+		{"the last report of two", `{"report":{"x":1,"transactions":[{}]},"x":2,"report":{"transactions":[],` + counts + `},"x":3}`, `{"transactions":[],` + counts + `}`},
 		{
 			"white space dropped, spelling kept",
 			" { \"transactions\" : [ { \"a\\u0062\" : \" x\\ty \" , \"n\" : -0.00 , \"e\" : 1E+2 , \"o\" : { } , \"l\" : [ ] } ] ,\n\t" + strings.ReplaceAll(counts, ":", " : ") + " } ",
@@ -107,6 +109,8 @@ func TestUnwrapFuelReportFails(t *testing.T) {
 		{"array", `[]`, "not an object", 0},
 		{"report is an array", `{"a":1,"report":[{}]}`, "not an object", 16},
 		{"report is a string", `{"report":"none"}`, "not an object", 10},
+		{"the last report is a number", `{"report":{"transactions":[]},"report":5}`, "not an object", 39},
+		{"broken behind the report", `{"report":{"transactions":[]}`, "unexpected end", 29},
 		{"transactions are a string", `{"report":{"transactions":"none"}}`, "transactions are not a list", 26},
 		{"transactions are a number", `{"a":{},"transactions":0}`, "transactions are not a list", 23},
 		{"broken beside the report", `{"report":{},"x":01}`, "unexpected character", 18},

@@ -1,6 +1,7 @@
 package quikq
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -53,11 +54,11 @@ func (p *Provider) login(ctx context.Context, cred fuel.Credential) (string, err
 	case resp.Status >= 400:
 		return "", a.error(providers.KindAuth, secrets...)
 	}
-	token := gjson.GetBytes(a.body, "data.token")
-	if a.status != statusSuccess || token.Type != gjson.String || !isToken(token.Str) {
+	token := text(gjson.GetBytes(a.data, "token"))
+	if a.status != statusSuccess || !isToken(token) {
 		return "", a.invalid()
 	}
-	return token.Str, nil
+	return token, nil
 }
 
 // isToken reports whether a token can be sent in a header.
@@ -85,14 +86,14 @@ func (p *Provider) report(ctx context.Context, cred fuel.Credential, q fuel.Quer
 	if resp.Status >= 400 || a.failed() {
 		return nil, a.reportError(cred.Password, token, cred.UserID, cred.StartCode)
 	}
-	if data := gjson.GetBytes(a.body, "data"); a.status == statusSuccess && data.IsObject() {
-		// Cut from the body instead of data.Raw, which would have to be copied again.
-		return a.body[data.Index : data.Index+len(data.Raw)], nil
+	switch {
+	case a.status == statusSuccess && bytes.HasPrefix(a.data, []byte("{")):
+		return a.data, nil
+	case a.status == "" && a.isReport:
+		return resp.Body, nil
+	default:
+		return nil, a.invalid()
 	}
-	if a.isReport() {
-		return a.body, nil
-	}
-	return nil, a.invalid()
 }
 
 // Values of the envelope's status.
@@ -101,39 +102,40 @@ const (
 	statusFail    = "fail"
 )
 
-// answer is a response in the envelope {"status", "message", "data"}. Its body is nil
-// when it was not valid JSON, and cause then says why.
+// answer is a response in the envelope {"status", "message", "data"}. Where it was no
+// JSON object, cause says why and nothing else of it is known.
 type answer struct {
-	resp   *outbound.Response
-	body   []byte
-	status string
-	cause  error
+	resp     *outbound.Response
+	status   string
+	words    string // the envelope's message
+	data     []byte // as received, a part of the body
+	isReport bool   // whether the body has the members of a report without an envelope
+	cause    error
 }
 
 func readAnswer(resp *outbound.Response) answer {
-	a := answer{resp: resp}
-	if a.cause = transform.Validate(resp.Body); a.cause == nil {
-		a.body = resp.Body
-		a.status = text(a.body, "status")
+	members, err := transform.Members(resp.Body, "status", "message", "data", "report", "transactions")
+	if err != nil {
+		return answer{resp: resp, cause: err}
 	}
-	return a
+	return answer{
+		resp:     resp,
+		status:   text(gjson.ParseBytes(members[0])),
+		words:    text(gjson.ParseBytes(members[1])),
+		data:     members[2],
+		isReport: members[3] != nil || members[4] != nil,
+	}
 }
 
 // failed reports whether the envelope itself says that the call failed.
 func (a *answer) failed() bool { return a.status != "" && a.status != statusSuccess }
 
-// isReport reports whether the body is a report without an envelope around it.
-func (a *answer) isReport() bool {
-	return a.status == "" &&
-		(gjson.GetBytes(a.body, "report").Exists() || gjson.GetBytes(a.body, "transactions").Exists())
-}
-
 // message returns the provider's own words, or "".
 func (a *answer) message() string {
-	if m := text(a.body, "message"); m != "" {
-		return m
+	if a.words != "" {
+		return a.words
 	}
-	return text(a.body, "data.message")
+	return text(gjson.GetBytes(a.data, "message"))
 }
 
 func (a *answer) error(kind providers.Kind, secrets ...string) *providers.Error {
@@ -171,9 +173,9 @@ func (a *answer) reportError(secrets ...string) *providers.Error {
 	return e
 }
 
-// text returns the string at a constant path of valid JSON, or "".
-func text(body []byte, path string) string {
-	if v := gjson.GetBytes(body, path); v.Type == gjson.String {
+// text returns a string, or "" for any other value.
+func text(v gjson.Result) string {
+	if v.Type == gjson.String {
 		return v.Str
 	}
 	return ""

@@ -1,6 +1,7 @@
 package fleetrock
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -26,20 +27,18 @@ func (p *Provider) login(ctx context.Context, cred maintenance.Credential) (stri
 	if err != nil {
 		return "", err
 	}
-	if e, refused := failure(resp, cred.APIKey, cred.Username); e != nil {
+	a := readAnswer(resp)
+	if e, refused := a.failure(cred.APIKey, cred.Username); e != nil {
 		if refused {
 			e.Kind = providers.KindAuth
 		}
 		return "", e
 	}
-	if token := text(resp.Body, "token"); token != "" {
-		return token, nil
+	if a.token != "" {
+		return a.token, nil
 	}
-	kind := providers.KindAuth // the protocol knows no other reason to keep the token back
-	if !gjson.ParseBytes(resp.Body).IsObject() {
-		kind = providers.KindInvalidJSON
-	}
-	return "", &providers.Error{Kind: kind, Status: resp.Status}
+	// The protocol knows no other reason to keep the token back.
+	return "", &providers.Error{Kind: providers.KindAuth, Status: resp.Status}
 }
 
 // list returns the array of the orders in one part of the window, nil when it is empty.
@@ -62,21 +61,21 @@ func (p *Provider) list(
 	if err != nil {
 		return nil, err
 	}
-	if e, refused := failure(resp, cred.APIKey, token, cred.Username); e != nil {
+	a := readAnswer(resp)
+	if e, refused := a.failure(cred.APIKey, token, cred.Username); e != nil {
 		if refused {
 			return nil, &refusedError{cause: e}
 		}
 		return nil, e
 	}
-	orders := gjson.GetBytes(resp.Body, "repair_orders")
-	if !orders.IsArray() {
+	switch orders, isArray := bytes.CutPrefix(a.orders, []byte("[")); {
+	case !isArray:
 		return nil, &providers.Error{Kind: providers.KindInvalidJSON, Status: resp.Status}
-	}
-	if strings.TrimSpace(orders.Raw[1:len(orders.Raw)-1]) == "" {
+	case bytes.HasPrefix(bytes.TrimSpace(orders), []byte("]")):
 		return nil, nil // and no hold on the body
+	default:
+		return a.orders, nil
 	}
-	// Cut from the body instead of orders.Raw, which would have to be copied again.
-	return resp.Body[orders.Index : orders.Index+len(orders.Raw)], nil
 }
 
 // burstWaits are the pauses before a call is repeated that was answered with 403,
@@ -127,51 +126,70 @@ var credentialWords = regexp.MustCompile(`(?i)\b(keys?|tokens?|credentials?|user
 // message. How it words either is not documented.
 var faultWords = regexp.MustCompile(`(?i)\b(internal|servers?|database|exception|unexpected|unavailable|temporarily|try again|again later|went wrong|time-?out|timed out)\b`)
 
-// failure returns what is wrong with an answer whatever call it belongs to, or nil.
-// refused reports that it is Fleetrock's own error answer {"result":"error"}, which
-// comes with a status of 200 too, and not a fault on the way.
-func failure(resp *outbound.Response, secrets ...string) (e *providers.Error, refused bool) {
-	invalid := transform.Validate(resp.Body)
-	var message string
-	if invalid == nil {
-		message = text(resp.Body, "message")
-		refused = strings.EqualFold(text(resp.Body, "result"), "error")
+// answer is what matters of a response. Where it was no JSON object, cause says why and
+// nothing else of it is known.
+type answer struct {
+	resp    *outbound.Response
+	refused bool // whether it is Fleetrock's own error answer {"result":"error"}
+	message string
+	token   string
+	orders  []byte // as received, a part of the body
+	cause   error
+}
+
+func readAnswer(resp *outbound.Response) answer {
+	members, err := transform.Members(resp.Body, "result", "message", "token", "repair_orders")
+	if err != nil {
+		return answer{resp: resp, cause: err}
 	}
+	return answer{
+		resp:    resp,
+		refused: strings.EqualFold(text(members[0]), "error"),
+		message: text(members[1]),
+		token:   text(members[2]),
+		orders:  members[3],
+	}
+}
+
+// text returns the string that value, valid JSON, spells, or "" for anything else.
+func text(value []byte) string {
+	if v := gjson.ParseBytes(value); v.Type == gjson.String {
+		return v.Str
+	}
+	return ""
+}
+
+// failure returns what is wrong with an answer whatever call it belongs to, or nil.
+// refused reports that it is Fleetrock's own error answer, which comes with a status of
+// 200 too, and not a fault on the way.
+func (a *answer) failure(secrets ...string) (e *providers.Error, refused bool) {
 	switch {
-	case resp.Status == http.StatusTooManyRequests, resp.Status >= 500:
-		return outbound.StatusError(resp, message, secrets...), false
-	case resp.Status >= 400:
-		e = outbound.StatusError(resp, message, secrets...)
-		if resp.Status == http.StatusNotFound {
+	case a.resp.Status == http.StatusTooManyRequests, a.resp.Status >= 500:
+		return outbound.StatusError(a.resp, a.message, secrets...), false
+	case a.resp.Status >= 400:
+		e = outbound.StatusError(a.resp, a.message, secrets...)
+		if a.resp.Status == http.StatusNotFound {
 			// No call names an object that could be missing: the base URL is wrong.
 			e.Kind = providers.KindProvider
 		}
-	case refused:
+	case a.refused:
 		// The service is up and says no: to what was asked for, unless it gives no reason
 		// or one of its own.
 		e = &providers.Error{
 			Kind:    providers.KindRejected,
-			Message: outbound.CleanMessage(message, secrets...),
-			Status:  resp.Status,
+			Message: outbound.CleanMessage(a.message, secrets...),
+			Status:  a.resp.Status,
 		}
-		if e.Message == "" || faultWords.MatchString(message) {
+		if e.Message == "" || faultWords.MatchString(a.message) {
 			e.Kind = providers.KindProvider
 		}
-	case invalid != nil:
-		return &providers.Error{Kind: providers.KindInvalidJSON, Status: resp.Status, Err: invalid}, false
+	case a.cause != nil:
+		return &providers.Error{Kind: providers.KindInvalidJSON, Status: a.resp.Status, Err: a.cause}, false
 	default:
 		return nil, false
 	}
-	if refused && credentialWords.MatchString(message) {
+	if a.refused && credentialWords.MatchString(a.message) {
 		e.Kind = providers.KindAuth
 	}
-	return e, refused
-}
-
-// text returns the string member of a valid JSON object, or "".
-func text(body []byte, member string) string {
-	if v := gjson.GetBytes(body, member); v.Type == gjson.String {
-		return v.Str
-	}
-	return ""
+	return e, a.refused
 }

@@ -60,6 +60,7 @@ func TestLogin(t *testing.T) {
 		"fail/no token":            {200, `{}`, providers.ErrAuth, ""},
 		"fail/empty token":         {200, `{"token":""}`, providers.ErrAuth, ""},
 		"fail/token null":          {200, `{"token":null}`, providers.ErrAuth, ""},
+		"fail/a list":              {200, `[` + tokenBody + `]`, providers.ErrInvalidJSON, ""},
 		"fail/token alone":         {200, `"planted"`, providers.ErrInvalidJSON, ""},
 		"fail/text after the JSON": {200, tokenBody + `}`, providers.ErrInvalidJSON, ""},
 		"fail/credential echoed": {
@@ -123,6 +124,7 @@ func TestList(t *testing.T) {
 		"fail/fault":               {500, `{"result":"error","message":"Token store away"}`, providers.ErrProvider, "Token store away", false},
 		"fail/array missing":       {200, `{"orders":[]}`, providers.ErrInvalidJSON, "", false},
 		"fail/array null":          {200, `{"repair_orders":null}`, providers.ErrInvalidJSON, "", false},
+		"fail/array alone":         {200, `[{"id":"1"}]`, providers.ErrInvalidJSON, "", false},
 		"fail/array an object":     {200, `{"repair_orders":{}}`, providers.ErrInvalidJSON, "", false},
 		"fail/truncated":           {200, `{"repair_orders":[{"id":"1"}`, providers.ErrInvalidJSON, "", false},
 		"fail/text after the JSON": {200, listBody + `,`, providers.ErrInvalidJSON, "", false},

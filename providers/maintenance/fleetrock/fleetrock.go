@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/caddyserver/caddy/v2"
@@ -61,6 +62,7 @@ type Provider struct {
 	sessions *outbound.Sessions
 	now      func() time.Time
 	wait     func(context.Context, time.Duration)
+	logger   *zap.Logger
 }
 
 // CaddyModule returns the Caddy module information.
@@ -75,6 +77,7 @@ func (Provider) CaddyModule() caddy.ModuleInfo {
 func (p *Provider) Provision(ctx caddy.Context) error {
 	p.now = time.Now
 	p.wait = wait
+	p.logger = ctx.Logger()
 	err := p.Setup(ctx, outbound.Defaults{
 		BaseURL:     defaultBaseURL,
 		DisplayName: defaultDisplayName,
@@ -89,7 +92,7 @@ func (p *Provider) Provision(ctx caddy.Context) error {
 	if p.SessionTTL == 0 {
 		p.SessionTTL = caddy.Duration(defaultSessionTTL)
 	}
-	p.sessions = outbound.NewSessions(time.Duration(p.SessionTTL), time.Duration(p.Timeout), ctx.Logger())
+	p.sessions = outbound.NewSessions(time.Duration(p.SessionTTL), time.Duration(p.Timeout), p.logger)
 	return nil
 }
 
@@ -111,9 +114,10 @@ func (p *Provider) Orders(ctx context.Context, cred maintenance.Credential, q ma
 	g.SetLimit(parallelCalls)
 	for i, w := range windows {
 		g.Go(func() error {
-			var err error
-			arrays[i], err = p.orders(groupCtx, cred, q, w, budget)
-			return err
+			return outbound.Guard(p.logger, "orders", func() (err error) {
+				arrays[i], err = p.orders(groupCtx, cred, q, w, budget)
+				return err
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {
