@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -133,16 +132,13 @@ func (s *Sessions) token(ctx context.Context, key string, login func(context.Con
 	}
 }
 
-// logIn calls login and turns a panic, which nobody above its goroutine would recover,
-// into an error. The value is not logged: it may be a credential.
+// logIn calls login on a goroutine that is not the caller's.
 func (s *Sessions) logIn(ctx context.Context, login func(context.Context) (string, error)) (token string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.logger.Error("log-in panicked", zap.String("type", fmt.Sprintf("%T", p)), zap.Stack("stack"))
-			err = &providers.Error{Kind: providers.KindProvider, Err: fmt.Errorf("log-in panicked with a %T", p)}
-		}
-	}()
-	return login(ctx)
+	err = Guard(s.logger, "log-in", func() (err error) {
+		token, err = login(ctx)
+		return err
+	})
+	return token, err
 }
 
 // forget drops the token unless another caller has renewed it in the meantime.

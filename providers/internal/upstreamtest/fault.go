@@ -49,7 +49,7 @@ func Faults(b Bodies) []Fault {
 		{Name: "deep", Serve: body(strings.Repeat("[", levels) + strings.Repeat("]", levels)), Timeout: Patience, Want: providers.ErrInvalidJSON},
 		{Name: "cut off", Serve: cutOff(b.Truncated), Timeout: Patience, Want: providers.ErrUnreachable},
 		{Name: "reset", Serve: reset, Timeout: Patience, Want: providers.ErrUnreachable},
-		{Name: "hang", Serve: Hang, Timeout: time.Second, Want: providers.ErrTimeout},
+		{Name: "hang", Serve: Hang, Timeout: 3 * time.Second, Want: providers.ErrTimeout},
 	}
 }
 

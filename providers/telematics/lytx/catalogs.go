@@ -233,17 +233,19 @@ func (l loader) Reload(_ context.Context, key cacheKey, old *table) (*table, err
 func (l loader) fetch(k kind, old *table) (*table, error) {
 	p, ctx := l.provider, l.provider.lifetime.current()
 	var t *table
-	var err error
-	switch k {
-	case triggers:
-		t, err = p.fetchNames(ctx, l.apiKey, k, "/video/safety/events/triggers")
-	case statuses:
-		t, err = p.fetchNames(ctx, l.apiKey, k, "/video/safety/events/statuses")
-	case vehicles:
-		t, err = p.fetchVehicles(ctx, l.apiKey)
-	default:
-		t, err = p.fetchDetails(ctx, l.apiKey, len(old.all()) > 0)
-	}
+	err := outbound.Guard(p.logger, k.String(), func() (err error) {
+		switch k {
+		case triggers:
+			t, err = p.fetchNames(ctx, l.apiKey, k, "/video/safety/events/triggers")
+		case statuses:
+			t, err = p.fetchNames(ctx, l.apiKey, k, "/video/safety/events/statuses")
+		case vehicles:
+			t, err = p.fetchVehicles(ctx, l.apiKey)
+		default:
+			t, err = p.fetchDetails(ctx, l.apiKey, len(old.all()) > 0)
+		}
+		return err
+	})
 	if err != nil {
 		p.logFailure(k, providers.As(err))
 		return nil, err

@@ -127,9 +127,11 @@ func (p *Provider) mergedPage(ctx context.Context, apiKey string, q telematics.Q
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(callsAtOnce)
 	for i, t := range targets {
-		g.Go(func() (err error) {
-			pages[i], err = p.eventPages(ctx, apiKey, q, t, page, budget)
-			return err
+		g.Go(func() error {
+			return outbound.Guard(p.logger, "events", func() (err error) {
+				pages[i], err = p.eventPages(ctx, apiKey, q, t, page, budget)
+				return err
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -42,7 +42,7 @@ func (p *Provider) fetchNames(ctx context.Context, apiKey string, k kind, path s
 // fetchVehicles fetches the vehicles with their two required members.
 func (p *Provider) fetchVehicles(ctx context.Context, apiKey string) (*table, error) {
 	t := p.newTable(time.Duration(p.VehicleTTL), time.Duration(p.Stale))
-	err := allPages(ctx, func(ctx context.Context, n int) (page, error) {
+	err := p.allPages(ctx, func(ctx context.Context, n int) (page, error) {
 		body, err := p.get(ctx, apiKey, &outbound.Request{
 			Name: vehicles.String(),
 			Path: "/video/vehicles",
@@ -72,7 +72,7 @@ func (p *Provider) fetchVehicles(ctx context.Context, apiKey string) (*table, er
 func (p *Provider) fetchDetails(ctx context.Context, apiKey string, had bool) (*table, error) {
 	t := p.newTable(time.Duration(p.VehicleTTL), time.Duration(p.Stale))
 	begun := had
-	err := allPages(ctx, func(ctx context.Context, n int) (page, error) {
+	err := p.allPages(ctx, func(ctx context.Context, n int) (page, error) {
 		body, err := p.get(ctx, apiKey, &outbound.Request{
 			Name: details.String(),
 			Path: "/vehicles/all",
@@ -158,7 +158,9 @@ const (
 // which one is the last, shows in what arrives: the server may send less than it was
 // asked for, and the list may change meanwhile. So pages are fetched until there are as
 // many items as the list is said to have, or until one brings nothing new.
-func allPages(ctx context.Context, get func(ctx context.Context, n int) (page, error), add func(gjson.Result) error) error {
+func (p *Provider) allPages(
+	ctx context.Context, get func(ctx context.Context, n int) (page, error), add func(gjson.Result) error,
+) error {
 	seen := make(map[string]struct{})
 	addAll := func(items []gjson.Result) (added int, err error) {
 		for _, item := range items {
@@ -190,9 +192,11 @@ func allPages(ctx context.Context, get func(ctx context.Context, n int) (page, e
 		pages := make([]page, pagesAhead(first, len(seen)))
 		g, gctx := errgroup.WithContext(ctx)
 		for i := range pages {
-			g.Go(func() (err error) {
-				pages[i], err = get(gctx, next+i)
-				return err
+			g.Go(func() error {
+				return outbound.Guard(p.logger, "page of vehicles", func() (err error) {
+					pages[i], err = get(gctx, next+i)
+					return err
+				})
 			})
 		}
 		if err := g.Wait(); err != nil {
