@@ -25,7 +25,7 @@ func (f *Field) accepts(value []byte) bool {
 	case TypeString:
 		return value[0] == '"' && f.acceptsText(text(value))
 	case TypeDate:
-		return value[0] == '"' && isDate(text(value))
+		return value[0] == '"' && IsDate(string(text(value)))
 	case TypeDecimal:
 		return isDecimal(value)
 	case TypeInteger:
@@ -66,9 +66,11 @@ func isInteger(value []byte) bool {
 		(len(value) < len(highest) || len(value) == len(highest) && string(value) <= highest)
 }
 
-func isDate(s []byte) bool {
-	_, err := time.Parse(time.DateOnly, string(s))
-	return err == nil
+// IsDate reports whether s is a day of the calendar, as YYYY-MM-DD. There is no year 0.
+// Such dates compare as text.
+func IsDate(s string) bool {
+	day, err := time.Parse(time.DateOnly, s)
+	return err == nil && day.Year() > 0
 }
 
 func isDigits(s []byte) bool {

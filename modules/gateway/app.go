@@ -175,10 +175,14 @@ func (a *App) Start() error {
 	if _, err := a.runtime.open(ctx); err != nil {
 		return err
 	}
-	if err := a.runtime.renew(ctx); err != nil {
+	replaced, err := a.runtime.renew(ctx)
+	if err != nil {
 		// Known tokens keep working for a time, and an operator may want to change
 		// something else meanwhile.
 		a.logger.Error("the open store does not answer and cannot be opened anew", zap.Error(err))
+	}
+	if replaced != nil {
+		go a.discard(replaced)
 	}
 
 	ctx, a.stopWatch = context.WithCancel(context.Background())
@@ -189,6 +193,13 @@ func (a *App) Start() error {
 	}()
 	a.started.Store(true)
 	return nil
+}
+
+// discard closes a store that did not answer, for which nobody waits.
+func (a *App) discard(s store.Store) {
+	if err := s.Close(); err != nil {
+		a.logger.Warn("closing the store that did not answer", zap.Error(err))
+	}
 }
 
 // Stop ends the watch. The runtime goes on: a new configuration may use it

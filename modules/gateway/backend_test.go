@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/caddyserver/caddy/v2"
 
@@ -28,6 +29,11 @@ type testData struct {
 	mu       sync.Mutex
 	password string
 	events   []string // what backends and stores did, each with its password
+
+	// closing, when set, lets the first store that is closed hang, until it is closed
+	// itself; closed is closed after that.
+	closing, closed chan struct{}
+	closeErr        error
 }
 
 // theData is the data of the test that runs.
@@ -125,8 +131,34 @@ func (s *testStore) Accounts(context.Context) ([]store.Account, error) {
 }
 
 func (s *testStore) Close() error {
-	s.backend.data.note("close", s.backend.Password)
-	return nil
+	d := s.backend.data
+	d.mu.Lock()
+	closing, closed := d.closing, d.closed
+	d.closing = nil
+	d.mu.Unlock()
+	if closing != nil {
+		defer close(closed)
+		select {
+		case <-closing:
+		case <-time.After(10 * time.Second):
+			d.note("close waited for", s.backend.Password)
+		}
+	}
+	d.note("close", s.backend.Password)
+	return d.closeErr
+}
+
+func TestDiscard(t *testing.T) {
+	data := newTestData(t)
+	data.closeErr = errors.New("connection lost")
+	core, logged := observer.New(zap.WarnLevel)
+	a := &App{logger: zap.New(core)}
+	a.discard(&testStore{memory: data.memory, backend: &testBackend{Password: "first", data: data}})
+	data.expect(t, "close first")
+	entries := logged.TakeAll()
+	if len(entries) != 1 || entries[0].ContextMap()["error"] != "connection lost" {
+		t.Errorf("logged %v", entries)
+	}
 }
 
 func testConfig(password string) []byte {
@@ -240,12 +272,20 @@ func TestRotatedPassword(t *testing.T) {
 	if _, err := data.memory.RevokeToken(t.Context(), "t1", time.Now()); err != nil {
 		t.Fatal(err)
 	}
+	closing, closed := make(chan struct{}), make(chan struct{})
+	data.closing, data.closed = closing, closed
 	a = load("third")
 	if err := a.Ready(t.Context()); err != nil {
 		t.Errorf("Ready: %v", err)
 	}
+	if err := a.runtime.poll(t.Context()); err != nil {
+		t.Errorf("poll: %v", err)
+	}
 	expect(t, a, token, ReasonRevoked)
-	data.expect(t, "open third", "close first", "cleanup wrong")
+	data.expect(t, "open third", "cleanup wrong") // while the old store hangs
+	close(closing)
+	<-closed
+	data.expect(t, "close first")
 
 	if err := caddy.Stop(); err != nil {
 		t.Error(err)

@@ -49,7 +49,7 @@ func demoCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return oneLine(d.run(ctx, cmd.OutOrStdout()))
+			return oneLine(d.run(ctx, stop, cmd.OutOrStdout()))
 		},
 	}
 	cmd.Flags().StringVar(&d.listen, "listen", ":8443", "Address of the gateway; port 0 takes a free one")
@@ -66,8 +66,9 @@ type demo struct {
 	sandbox string // root of the simulated providers
 }
 
-// run serves until ctx ends. It prints to out what a newcomer needs.
-func (d *demo) run(ctx context.Context, out io.Writer) (err error) {
+// run serves until ctx, which a signal ends, is done, and then calls uncaught, so that the
+// next signal ends the process. It prints to out what a newcomer needs.
+func (d *demo) run(ctx context.Context, uncaught func(), out io.Writer) (err error) {
 	config, err := d.configure(ctx, out)
 	if err != nil {
 		return err
@@ -75,7 +76,10 @@ func (d *demo) run(ctx context.Context, out io.Writer) (err error) {
 	if err := caddy.Load(config, true); err != nil {
 		return fmt.Errorf("starting: %w", err)
 	}
-	defer func() { err = errors.Join(err, caddy.Stop()) }()
+	defer func() {
+		uncaught() // the stop may take longer than a user has patience
+		err = errors.Join(err, caddy.Stop())
+	}()
 
 	if err := d.awaitReady(ctx); err != nil {
 		return err
@@ -257,9 +261,14 @@ func (d *demo) print(out io.Writer, token string, now time.Time) error {
 	fmt.Fprintf(&b, "  configuration  %s\n  log            %s\n", d.caddyfile(), d.logFile())
 	fmt.Fprintf(&b, "  account        %s\n  token          %s\n", demoAccount, token)
 	fmt.Fprintf(&b, "  expires        %s, in %d days\n\n", now.Add(demoLifetime).Format(time.DateOnly), demoLifetime/(24*time.Hour))
-	for _, c := range demoCalls(now) {
-		fmt.Fprintf(&b, "# %s\n%s\n\n", c.title, c.curl("https://"+d.site+"/api", d.rootCert(), token))
+	write := func(calls []demoCall) {
+		for _, c := range calls {
+			fmt.Fprintf(&b, "# %s\n%s\n\n", c.title, c.curl("https://"+d.site+"/api", d.rootCert(), token))
+		}
 	}
+	write(demoFleetCalls(now))
+	b.WriteString(demoAccountingOrder + "\n\n")
+	write(demoAccountingCalls(now))
 	b.WriteString("Press Ctrl-C to stop.\n")
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -14,12 +14,8 @@ type demoCall struct {
 	body    string // JSON
 }
 
-// demoCalls are the operations that the gateway serves so far, with windows that end
-// today, since the simulated providers always have something recent.
-func demoCalls(now time.Time) []demoCall {
-	return append(demoFleetCalls(now), demoAccountingCalls(now)...)
-}
-
+// demoFleetCalls are the operations of contract 4.3 to 4.5, with windows that end today,
+// since the simulated providers always have something recent.
 func demoFleetCalls(now time.Time) []demoCall {
 	day := func(ago int) string { return now.UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
 	return []demoCall{

@@ -133,33 +133,33 @@ func (r *runtime) openNew(ctx context.Context) (store.Store, int64, error) {
 
 // renew opens the store anew when the open one does not answer: the newest backend may
 // know what the one that opened it did not, a new password for example. When that
-// fails, the old one stays.
-func (r *runtime) renew(ctx context.Context) error {
+// fails, the old one stays; otherwise it is returned as replaced. Closing that one is left
+// to the caller, without the locks: its connections may keep it for long.
+func (r *runtime) renew(ctx context.Context) (replaced store.Store, err error) {
 	r.polling.Lock()
 	defer r.polling.Unlock()
 	old, err := r.open(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pingCtx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	if old.Ping(pingCtx) == nil {
-		return nil
+		return nil, nil
 	}
 
 	r.opening.Lock()
 	defer r.opening.Unlock()
 	s, position, err := r.openNew(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// The feed is read on from where it was, so that no revocation is missed, unless it
 	// is another one by now: the data may have been restored from a backup.
 	r.position = min(r.position, position)
 	r.opened.Store(&s)
 	r.cache.invalidateAll()
-	_ = old.Close() // it did not answer before
-	return nil
+	return old, nil
 }
 
 // Destruct implements [caddy.Destructor]. Requests in flight may still hold the

@@ -155,7 +155,7 @@ func TestSessionLoginPanics(t *testing.T) {
 	if pe.Err == nil || !strings.HasSuffix(pe.Err.Error(), " a string") {
 		t.Errorf("the cause is %v, want the type of the panic's value", pe.Err)
 	}
-	if !strings.Contains(l.String(), "log-in panicked") || !strings.Contains(l.String(), "TestSessionLoginPanics.func") {
+	if !strings.Contains(l.String(), `"call":"log-in"`) || !strings.Contains(l.String(), "TestSessionLoginPanics.func") {
 		t.Errorf("the log lacks the panic or its place: %s", l.String())
 	}
 	wantNone(t, "the log", l.String(), "planted")

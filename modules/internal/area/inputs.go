@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/fleetgate/fleetgate/transform"
@@ -251,9 +250,6 @@ func (in *Inputs) date(name string) string {
 	return v
 }
 
-// IsDate reports whether s is a day of the calendar, as YYYY-MM-DD. Such dates
-// compare as text.
-func IsDate(s string) bool {
-	day, err := time.Parse(time.DateOnly, s)
-	return err == nil && day.Year() > 0
-}
+// IsDate reports whether s is a day in a parameter, by the same rule as in a body: see
+// [transform.IsDate].
+func IsDate(s string) bool { return transform.IsDate(s) }

@@ -23,6 +23,7 @@ import (
 	"github.com/fleetgate/fleetgate/providers"
 	"github.com/fleetgate/fleetgate/providers/maintenance"
 	"github.com/fleetgate/fleetgate/providers/maintenance/maintenancetest"
+	"github.com/fleetgate/fleetgate/providers/outbound"
 	"github.com/fleetgate/fleetgate/transform"
 )
 
@@ -233,6 +234,14 @@ func TestKeyAsToken(t *testing.T) {
 		_, err := p.Orders(t.Context(), maintenance.Credential{Username: good.Username, APIKey: "planted"}, full)
 		checkError(t, err, providers.ErrAuth, "Invalid token.")
 	})
+}
+
+// A panic in one of the parts fails the request and not the process.
+func TestOrdersPanic(t *testing.T) {
+	p := start(t, newFake(t), map[string]any{"key_as_token": true})
+	p.Client = outbound.Client{Timeout: p.Timeout, MaxBody: p.MaxBody} // without Setup, it panics
+	_, err := p.Orders(t.Context(), good, full)
+	checkError(t, err, providers.ErrProvider, "")
 }
 
 func TestSessionTTL(t *testing.T) {

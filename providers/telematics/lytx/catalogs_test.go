@@ -10,6 +10,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"github.com/fleetgate/fleetgate/providers/outbound"
 	"github.com/fleetgate/fleetgate/providers/telematics"
 )
 
@@ -250,3 +251,20 @@ func TestCatalogsKeyRefused(t *testing.T) {
 }
 
 var _ otter.Loader[cacheKey, *table] = loader{}
+
+// A panic in a background fetch is a failure of that catalog and not of the process.
+func TestCatalogsPanic(t *testing.T) {
+	b := newBench(t, newService(t))
+	l := loader{b.Provider, goodKey}
+	defer b.lifetime.wait()()
+	b.Client = outbound.Client{} // without Setup, it panics
+	for k := range kinds {
+		failed, err := l.Load(t.Context(), cacheKey{k, "owner"})
+		if err != nil || !failed.failed {
+			t.Errorf("%s: table %+v, %v", k, failed, err)
+		}
+		if want := `"call":"` + k.String() + `"`; !strings.Contains(b.logs.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, b.logs)
+		}
+	}
+}

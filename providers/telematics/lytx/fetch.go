@@ -157,7 +157,8 @@ const (
 // allPages adds each item of a list of pages once. How long the pages really are, and
 // which one is the last, shows in what arrives: the server may send less than it was
 // asked for, and the list may change meanwhile. So pages are fetched until there are as
-// many items as the list is said to have, or until one brings nothing new.
+// many items as the list is said to have, or until one is empty or the last one here brings
+// nothing new: one before it may repeat what has moved.
 func (p *Provider) allPages(
 	ctx context.Context, get func(ctx context.Context, n int) (page, error), add func(gjson.Result) error,
 ) error {
@@ -202,10 +203,15 @@ func (p *Provider) allPages(
 		if err := g.Wait(); err != nil {
 			return err
 		}
+		over := false
 		for _, pg := range pages {
-			if added, err := addAll(pg.items); err != nil || added == 0 {
+			if added, err = addAll(pg.items); err != nil {
 				return err
 			}
+			over = over || len(pg.items) == 0
+		}
+		if over || added == 0 {
+			return nil
 		}
 		next += len(pages)
 	}

@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tidwall/gjson"
+	"go.uber.org/zap"
 	"pgregory.net/rapid"
 
 	"github.com/fleetgate/fleetgate/providers"
@@ -49,7 +51,7 @@ func TestAllPages(t *testing.T) {
 		var mu sync.Mutex
 		calls := 0
 		got := make(map[string]int)
-		err := allPages(context.Background(), func(_ context.Context, n int) (page, error) {
+		err := newPager().allPages(context.Background(), func(_ context.Context, n int) (page, error) {
 			mu.Lock()
 			calls++
 			mu.Unlock()
@@ -108,11 +110,53 @@ func TestAllPagesCalls(t *testing.T) {
 	}
 }
 
+// newPager returns a provider that has what allPages needs.
+func newPager() *Provider { return &Provider{logger: zap.NewNop()} }
+
+// Of the pages that are fetched together one may repeat what another one has.
+func TestAllPagesRepeated(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		pages  []string
+		want   int
+		number int // of calls
+	}{
+		{"ok/repeated before a new one", []string{`[1,2]`, `[1,2]`, `[3,4]`, `[5,6]`}, 6, 4},
+		{"ok/the last one repeated", []string{`[1,2]`, `[3,4]`, `[1,2]`, `[5,6]`}, 4, 3},
+		{"ok/empty before a new one", []string{`[1,2]`, `[]`, `[3,4]`, `[5,6]`}, 4, 3},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var calls atomic.Int64
+			got := 0
+			err := newPager().allPages(t.Context(), func(_ context.Context, n int) (page, error) {
+				calls.Add(1)
+				return page{total: 6, items: gjson.Parse(tc.pages[n-1]).Array()}, nil
+			}, func(gjson.Result) error {
+				got++
+				return nil
+			})
+			if err != nil || got != tc.want || calls.Load() != int64(tc.number) {
+				t.Errorf("%d vehicles in %d calls, %v; want %d in %d", got, calls.Load(), err, tc.want, tc.number)
+			}
+		})
+	}
+}
+
+func TestAllPagesPanic(t *testing.T) {
+	err := newPager().allPages(t.Context(), func(_ context.Context, n int) (page, error) {
+		if n > 1 {
+			panic("planted")
+		}
+		return page{total: 9, items: gjson.Parse(`[1,2]`).Array()}, nil
+	}, func(gjson.Result) error { return nil })
+	wantError(t, err, providers.KindProvider, "")
+}
+
 // A server that ignores the page number must not keep us for ever.
 func TestAllPagesSamePage(t *testing.T) {
 	calls := 0
 	items := gjson.Parse(`[{"id":1},{"id":2},{"name":"without id"},7]`).Array()
-	err := allPages(t.Context(), func(context.Context, int) (page, error) {
+	err := newPager().allPages(t.Context(), func(context.Context, int) (page, error) {
 		calls++
 		return page{items: items}, nil
 	}, func(gjson.Result) error { return nil })
@@ -126,7 +170,7 @@ func TestAllPagesFail(t *testing.T) {
 	boom := &providers.Error{Kind: providers.KindProvider, Message: "boom"}
 
 	for _, failing := range []int{1, 2, 5} {
-		err := allPages(t.Context(), func(ctx context.Context, n int) (page, error) {
+		err := newPager().allPages(t.Context(), func(ctx context.Context, n int) (page, error) {
 			switch {
 			case n == failing:
 				return page{}, boom
@@ -143,11 +187,11 @@ func TestAllPagesFail(t *testing.T) {
 		wantError(t, err, providers.KindProvider, "boom")
 	}
 
-	err := allPages(t.Context(), func(context.Context, int) (page, error) { return one, nil },
+	err := newPager().allPages(t.Context(), func(context.Context, int) (page, error) { return one, nil },
 		func(gjson.Result) error { return boom })
 	wantError(t, err, providers.KindProvider, "boom")
 
-	err = allPages(t.Context(), func(_ context.Context, n int) (page, error) {
+	err = newPager().allPages(t.Context(), func(_ context.Context, n int) (page, error) {
 		return page{items: gjson.Parse(fmt.Sprintf(`[{"id":%d}]`, n)).Array()}, nil
 	}, func(gjson.Result) error { return nil })
 	wantError(t, err, providers.KindProvider, "the list of vehicles does not end")

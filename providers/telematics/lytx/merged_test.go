@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fleetgate/fleetgate/providers"
+	"github.com/fleetgate/fleetgate/providers/outbound"
 	"github.com/fleetgate/fleetgate/providers/telematics"
 )
 
@@ -243,6 +244,16 @@ func TestMergedFailure(t *testing.T) {
 			wantError(t, err, tc.kind, tc.message)
 		})
 	}
+}
+
+// A panic in one of the calls fails the request and not the process.
+func TestMergedPanic(t *testing.T) {
+	p := open(t, newService(t))
+	p.Client = outbound.Client{} // without Setup, it panics
+	q := plain
+	q.DriverIDs = []string{"a", "b"}
+	_, err := p.mergedPage(t.Context(), goodKey, q, targetsOf(q))
+	wantError(t, err, providers.KindProvider, "")
 }
 
 // An element that is no object shows only when the pages are merged.
