@@ -109,6 +109,10 @@ type Error struct {
 	// RetryAfter is the provider's own wish, 0 when it named none.
 	RetryAfter time.Duration
 
+	// Ref is the provider's own id of the failed call, for its support: at most 64
+	// visible ASCII characters, empty when there is none.
+	Ref string
+
 	// Err is the cause. Logs show its text only if [SafeCause] made it, and else its
 	// type, because most errors of HTTP clients carry the URL.
 	Err error
@@ -131,6 +135,23 @@ func (e *Error) Cause() string {
 		return c.Error()
 	}
 	return fmt.Sprintf("%T", e.Err)
+}
+
+// maxRef is the length of the longest Ref that is shown.
+const maxRef = 64
+
+// Reference is what logs show of Ref; empty when it is not of the allowed form, as it
+// comes from outside.
+func (e *Error) Reference() string {
+	if len(e.Ref) > maxRef {
+		return ""
+	}
+	for i := range len(e.Ref) {
+		if e.Ref[i] <= ' ' || e.Ref[i] > '~' {
+			return ""
+		}
+	}
+	return e.Ref
 }
 
 // Error returns the kind and the message. It never includes the cause, which an

@@ -51,6 +51,32 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
+func TestReference(t *testing.T) {
+	for _, tc := range []struct {
+		name, ref string
+		shown     bool
+	}{
+		{"ok/none", "", true},
+		{"ok/visible", "1-68a1b2c3-!~", true},
+		{"ok/longest", strings.Repeat("x", 64), true},
+		{"fail/longer", strings.Repeat("x", 65), false},
+		{"fail/blank", "a b", false},
+		{"fail/control", "a\n", false},
+		{"fail/delete", "a\x7f", false},
+		{"fail/not ASCII", "\u00fc", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			want := tc.ref
+			if !tc.shown {
+				want = ""
+			}
+			if got := (&Error{Ref: tc.ref}).Reference(); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestAs(t *testing.T) {
 	pe := &Error{Kind: KindConflict}
 	if got := As(fmt.Errorf("a: %w", pe)); got != pe {

@@ -84,7 +84,7 @@ var outcomes = map[sim.Fault]func(t *testing.T, a answer, err error){
 
 // ownOutcomes are the faults that differ from provider to provider; their tests are
 // with the others of the provider.
-var ownOutcomes = []sim.Fault{sim.Shift, sim.DropSession, sim.ShortPage, sim.LongPage, sim.RepeatPage, sim.Fault200}
+var ownOutcomes = []sim.Fault{sim.Shift, sim.DropSession, sim.ShortPage, sim.LongPage, sim.RepeatPage, sim.Shrink, sim.Fault200}
 
 func refusedWith(status int) func(*testing.T, answer, error) {
 	return func(t *testing.T, a answer, err error) {
@@ -154,7 +154,7 @@ func TestFaultsByHeader(t *testing.T) {
 		}
 	}
 	for wish, want := range map[string]string{
-		"slow":         `{"message":"unknown fault; known are throttle, error, unavailable, forbidden, reset, truncate, invalid_json, html, empty, not_utf8, deep, huge, shift, drop_session, lost, short_page, long_page, repeat_page, fault_200, xml, xml_throttle"}`,
+		"slow":         `{"message":"unknown fault; known are throttle, error, unavailable, forbidden, reset, truncate, invalid_json, html, empty, not_utf8, deep, huge, shift, drop_session, lost, short_page, long_page, repeat_page, shrink, fault_200, xml, xml_throttle"}`,
 		"error-30s":    `{"message":"only throttle and unavailable take a duration, such as throttle-30s"}`,
 		"throttle-0s":  `{"message":"only throttle and unavailable take a duration, such as throttle-30s"}`,
 		"throttle-now": `{"message":"only throttle and unavailable take a duration, such as throttle-30s"}`,

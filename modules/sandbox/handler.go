@@ -79,6 +79,7 @@ func init() {
 // `short_page` | QuickBooks: a page has fewer rows than asked for although more follow
 // `long_page` | QuickBooks: a page has a row more than asked for
 // `repeat_page` | QuickBooks: every page is the first one
+// `shrink` | QuickBooks: each page of a list leaves out rows behind the page before, as if rows of that had been deleted meanwhile
 // `fault_200` | 200 with the body of a 500
 // `xml` | 500; QuickBooks: in XML
 // `xml_throttle` | 429; QuickBooks: in XML

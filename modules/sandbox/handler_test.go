@@ -53,7 +53,7 @@ func TestUnmarshalCaddyfile(t *testing.T) {
 		"gateway_sandbox {\nthrottle 5 6\n}":                                `wrong argument count or unexpected line ending after '5', at Testfile:2`,
 		"gateway_sandbox {\nlatencies 1s\n}":                                `unrecognized subdirective 'latencies'; allowed are providers, seed, session_ttl, latency, throttle, fault, at Testfile:2`,
 		"gateway_sandbox {\nfault\n}":                                       `wrong argument count or unexpected line ending after 'fault', at Testfile:2`,
-		"gateway_sandbox {\nfault stall\n}":                                 `unknown fault 'stall'; known are throttle, error, unavailable, forbidden, reset, truncate, invalid_json, html, empty, not_utf8, deep, huge, shift, drop_session, lost, short_page, long_page, repeat_page, fault_200, xml, xml_throttle, at Testfile:2`,
+		"gateway_sandbox {\nfault stall\n}":                                 `unknown fault 'stall'; known are throttle, error, unavailable, forbidden, reset, truncate, invalid_json, html, empty, not_utf8, deep, huge, shift, drop_session, lost, short_page, long_page, repeat_page, shrink, fault_200, xml, xml_throttle, at Testfile:2`,
 		"gateway_sandbox {\nfault error each 2\n}":                          `unrecognized option 'each' of a fault; allowed are every, path, retry_after, at Testfile:2`,
 		"gateway_sandbox {\nfault error every 0\n}":                         `every must be a whole number above 0, not '0', at Testfile:2`,
 		"gateway_sandbox {\nfault error every\n}":                           `wrong argument count or unexpected line ending after 'every', at Testfile:2`,

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -132,6 +133,16 @@ func TestQuickBooksPagesThatLie(t *testing.T) {
 		first, second := page("repeat_page", 1, 100), page("repeat_page", 101, 100)
 		if strings.Join(first, ",") != strings.Join(second, ",") || strings.Join(first, ",") != strings.Join(honest[:100], ",") {
 			t.Error("the second page is another one")
+		}
+	})
+	t.Run("ok/shrink", func(t *testing.T) {
+		first, second, third := page("shrink", 1, 100), page("shrink", 101, 100), page("shrink", 201, 100)
+		got := strings.Join(slices.Concat(first, second, third), ",")
+		if want := strings.Join(slices.Concat(honest[:100], honest[110:210], honest[220:320]), ","); got != want {
+			t.Errorf("rows %s", got)
+		}
+		if n := len(page("shrink", 1_000_000_000, 1)); n != 0 {
+			t.Errorf("%d rows behind the end", n)
 		}
 	})
 	t.Run("ok/shift", func(t *testing.T) {

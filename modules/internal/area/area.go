@@ -98,6 +98,7 @@ func (a *Area[H]) report(c *Call, operation, provider string, pe *providers.Erro
 			zap.String("area", a.Name), zap.String("operation", operation), zap.String("provider", provider),
 			zap.String("request_id", providers.RequestID(c.Request.Context())),
 			zap.Stringer("kind", pe.Kind), zap.Int("provider_status", pe.Status),
+			zap.String("provider_ref", pe.Reference()),
 			zap.String("reason", pe.Message), zap.String("cause", pe.Cause()),
 		)
 	}

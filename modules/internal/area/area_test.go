@@ -195,6 +195,7 @@ func TestReports(t *testing.T) {
 		{"provider", &providers.Error{Message: "out of order", Status: 500}, zap.WarnLevel, ""},
 		{"invalid JSON", &providers.Error{Kind: providers.KindInvalidJSON, Err: providers.SafeCause(errors.New("offset 7"))}, zap.WarnLevel, "offset 7"},
 		{"unsafe cause", &providers.Error{Kind: providers.KindUnreachable, Err: errors.New("s3cr3t")}, zap.WarnLevel, "*errors.errorString"},
+		{"reference", &providers.Error{Ref: "1-68a1b2c3-tid"}, zap.WarnLevel, ""},
 		{"caller's credential", &providers.Error{Kind: providers.KindAuth, Message: "no", Status: 401}, zap.DebugLevel, ""},
 		{"caller's data", &providers.Error{Kind: providers.KindRejected, Message: "no", Status: 400}, zap.DebugLevel, ""},
 	} {
@@ -203,7 +204,7 @@ func TestReports(t *testing.T) {
 			checkOneLine(t, logs, "provider failed", "cause", tc.cause)
 			line := logs.All()[0]
 			fields := line.ContextMap()
-			if line.Level != tc.level || fields["reason"] != tc.err.Message || fields["provider_status"] != int64(tc.err.Status) || fields["provider"] != "Fake" {
+			if line.Level != tc.level || fields["reason"] != tc.err.Message || fields["provider_status"] != int64(tc.err.Status) || fields["provider"] != "Fake" || fields["provider_ref"] != tc.err.Ref {
 				t.Errorf("logged %v %v", line.Level, fields)
 			}
 		})

@@ -2,15 +2,10 @@ package quickbooks
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
 	"time"
-
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/fleetgate/fleetgate/providers"
 	"github.com/fleetgate/fleetgate/providers/accounting"
@@ -25,8 +20,8 @@ const headerTransactionID = "Intuit_tid"
 // none: the oldest one that QuickBooks still has.
 const defaultMinorVersion = "75"
 
-// How often a call is repeated that got no answer or an error of QuickBooks' system,
-// and how often one that is throttled.
+// How often a call that only reads is repeated if it got no answer or an error of
+// QuickBooks' system, and how often if it is throttled.
 const (
 	maxRepeats = 1
 	maxWaits   = 3
@@ -39,6 +34,10 @@ type call struct {
 
 	// patient is whether a throttled call waits and tries again.
 	patient bool
+
+	// limit is the key of the call's limiter: the company. A token is not the app that
+	// QuickBooks counts by, as each is renewed every hour and users have their own.
+	limit string
 }
 
 // newCall returns a GET of a path below the company's.
@@ -46,7 +45,7 @@ func newCall(cred accounting.Credential, name, path, minorVersion string) *call 
 	if minorVersion == "" {
 		minorVersion = defaultMinorVersion
 	}
-	return &call{cred: cred, Request: outbound.Request{
+	return &call{cred: cred, limit: cred.RealmID, Request: outbound.Request{
 		Name:   name,
 		Path:   "/v3/company/" + url.PathEscape(cred.RealmID) + path,
 		Query:  url.Values{"minorversion": {minorVersion}},
@@ -60,12 +59,15 @@ func (c *call) post(contentType string, body []byte) {
 	c.Header.Set("Content-Type", contentType)
 }
 
-// do makes a call that may be repeated: one that only reads, or that has a requestid.
-// It returns the body of an answer that is no error, which is valid JSON or not. The
-// deadline is that of ctx, which the caller sets for the whole operation.
+// do makes a call that only reads. It returns the body of an answer that is no error,
+// which is valid JSON or not. The deadline is that of ctx, which the caller sets for the
+// whole operation.
 func (p *Provider) do(ctx context.Context, c *call) ([]byte, error) {
 	for repeats, waits := 0, 0; ; {
-		body, err := p.once(ctx, c)
+		if err := p.admit(ctx, c); err != nil {
+			return nil, err
+		}
+		body, err := p.send(ctx, c)
 		switch {
 		case err == nil:
 			return body, nil
@@ -86,20 +88,32 @@ func (p *Provider) do(ctx context.Context, c *call) ([]byte, error) {
 	}
 }
 
+// codeOf returns the code of the fault that a call failed with, if it was one.
+func codeOf(err error) codeError {
+	code, _ := errors.AsType[codeError](err)
+	return code
+}
+
 // isLost reports whether a call failed in a way that another try may mend: the answer
 // did not arrive, or QuickBooks' system failed, which it asks to resubmit once.
 func isLost(err error) bool {
-	code, _ := errors.AsType[codeError](err)
-	return errors.Is(err, providers.ErrUnreachable) || errors.Is(err, providers.ErrProvider) && code == codeSystem
+	return errors.Is(err, providers.ErrUnreachable) || errors.Is(err, providers.ErrProvider) && codeOf(err) == codeSystem
 }
 
-// once makes one call, as soon as the rate allows it.
-func (p *Provider) once(ctx context.Context, c *call) ([]byte, error) {
-	// The rate is one of a company and an app. A token stands for the app; without it
-	// in the key, callers without access to a company could use up its calls.
-	if p.limiters.wait(ctx, outbound.Digest(c.cred.RealmID, c.cred.AccessToken)) != nil {
-		return nil, outbound.ContextError(ctx)
+// admit returns when the rate allows the call to be sent.
+func (p *Provider) admit(ctx context.Context, c *call) error {
+	err := p.limiters.wait(ctx, c.limit)
+	if busy, ok := errors.AsType[*busyError](err); ok {
+		return unavailable(busy.retryAfter, err)
 	}
+	if err != nil {
+		return outbound.ContextError(ctx)
+	}
+	return nil
+}
+
+// send makes one call, for which the rate was waited for.
+func (p *Provider) send(ctx context.Context, c *call) ([]byte, error) {
 	resp, err := p.Do(ctx, &c.Request)
 	if err != nil {
 		return nil, err
@@ -109,31 +123,13 @@ func (p *Provider) once(ctx context.Context, c *call) ([]byte, error) {
 		return resp.Body, nil
 	}
 	failure := f.failure(resp, c.cred.AccessToken)
-	p.logFailure(c, resp, failure)
+	if failure.Kind == providers.KindThrottled {
+		p.limiters.hold(c.limit, failure.RetryAfter)
+	}
 	return nil, failure
 }
 
-// logFailure writes a line by which Intuit can find the call. The provider's words are
-// not in it: they may quote the books.
-func (p *Provider) logFailure(c *call, resp *outbound.Response, e *providers.Error) {
-	level := zapcore.DebugLevel
-	if e.Kind == providers.KindProvider || e.Kind == providers.KindInvalidJSON || e.Kind == providers.KindThrottled {
-		level = zapcore.WarnLevel
-	}
-	if ce := p.logger.Check(level, "provider refused a call"); ce != nil {
-		ce.Write(zap.String("call", c.Name), zap.Int("status", resp.Status), zap.Stringer("kind", e.Kind),
-			zap.NamedError("cause", e.Err), zap.String("intuit_tid", resp.Header.Get(headerTransactionID)))
-	}
-}
-
-// maxRequestID is the length of the longest requestid that QuickBooks takes.
-const maxRequestID = 50
-
-// requestID makes a requestid of a write's key. It is the same in every process.
-func requestID(key string) string {
-	if len(key) <= maxRequestID {
-		return key
-	}
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:])[:maxRequestID]
+// unavailable is the error of a call that was not sent.
+func unavailable(retryAfter time.Duration, cause error) *providers.Error {
+	return &providers.Error{Kind: providers.KindUnavailable, RetryAfter: retryAfter, Err: providers.SafeCause(cause)}
 }

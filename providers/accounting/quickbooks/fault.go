@@ -3,6 +3,8 @@ package quickbooks
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -94,7 +96,12 @@ func readXMLFault(body []byte) *fault {
 			} `xml:"Error"`
 		} `xml:"Fault"`
 	}
-	if len(body) > maxXML || xml.Unmarshal(body, &doc) != nil || doc.Fault == nil {
+	if len(body) > maxXML {
+		return nil
+	}
+	d := xml.NewDecoder(bytes.NewReader(body))
+	d.CharsetReader = readLatin1
+	if d.Decode(&doc) != nil || doc.Fault == nil {
 		return nil
 	}
 	f := &fault{kind: doc.Fault.Kind}
@@ -104,19 +111,43 @@ func readXMLFault(body []byte) *fault {
 	return f
 }
 
-// codeSystem is the code of a failure that another try may mend.
-const codeSystem = "10000"
+// readLatin1 makes UTF-8 of the encodings, besides UTF-8 itself, that QuickBooks has for
+// the books of companies in the US.
+func readLatin1(charset string, in io.Reader) (io.Reader, error) {
+	if charset = strings.ToLower(charset); charset != "iso-8859-1" && charset != "us-ascii" {
+		return nil, errors.New("unknown charset")
+	}
+	raw, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	runes := make([]rune, len(raw))
+	for i, b := range raw {
+		runes[i] = rune(b) // Unicode begins with the characters of ISO-8859-1
+	}
+	return strings.NewReader(string(runes)), nil
+}
+
+// Codes that decide whether a write is tried again, or what became of it.
+const (
+	codeSystem          = "10000" // a failure that another try may mend
+	codeDuplicateNumber = "6140"
+	codeDuplicateName   = "6240"
+)
 
 // kinds are what the codes mean that do not follow from the status.
 var kinds = map[string]providers.Kind{
-	"100":      providers.KindAuth,
-	"120":      providers.KindAuth,
-	"3200":     providers.KindAuth,
-	"3100":     providers.KindForbidden,
-	"610":      providers.KindNotFound,
-	"5010":     providers.KindConflict, // stale SyncToken
-	"6140":     providers.KindConflict, // duplicate number
-	"6240":     providers.KindConflict, // duplicate name
+	"100":  providers.KindAuth,
+	"120":  providers.KindAuth,
+	"3200": providers.KindAuth,
+	"3100": providers.KindForbidden,
+	"610":  providers.KindNotFound,
+	"600":  providers.KindConflict, // requestid of another write, or of one under way
+	"5010": providers.KindConflict, // stale SyncToken
+
+	codeDuplicateNumber: providers.KindConflict,
+	codeDuplicateName:   providers.KindConflict,
+
 	"3001":     providers.KindThrottled,
 	codeSystem: providers.KindProvider,
 }
@@ -130,13 +161,19 @@ func (e codeError) Error() string { return "fault code " + string(e) }
 // errorCode=003200; statusCode=401".
 var codeInMessage = regexp.MustCompile(`\berrorCode=(\d+)`)
 
-// number returns the error's code as the documentation spells it.
+// codeText is what a code looks like. Codes are logged, so all else is not taken as one.
+var codeText = regexp.MustCompile(`^\d{1,6}$`)
+
+// number returns the error's code as the documentation spells it, and "" if it has none.
 func (e *faultError) number() string {
 	code := e.code
 	if code == "" {
 		if found := codeInMessage.FindStringSubmatch(e.message); found != nil {
 			code = found[1]
 		}
+	}
+	if !codeText.MatchString(code) {
+		return ""
 	}
 	return strings.TrimLeft(code, "0")
 }
@@ -177,6 +214,15 @@ const defaultRetryAfter = time.Minute
 // failure is what an answer means that is not what was asked for. There may be no fault
 // in it. token is the caller's.
 func (f *fault) failure(resp *outbound.Response, token string) *providers.Error {
+	e := f.explained(resp, token)
+	e.Ref = resp.Header.Get(headerTransactionID)
+	if e.Kind == providers.KindThrottled && e.RetryAfter == 0 {
+		e.RetryAfter = defaultRetryAfter
+	}
+	return e
+}
+
+func (f *fault) explained(resp *outbound.Response, token string) *providers.Error {
 	if f == nil {
 		return unexplained(resp)
 	}
@@ -188,27 +234,20 @@ func (f *fault) failure(resp *outbound.Response, token string) *providers.Error 
 	e := outbound.StatusError(resp, message, token)
 	e.Kind = kind
 	if code != "" {
-		e.Err = codeError(code)
+		e.Err = providers.SafeCause(codeError(code))
 	}
-	return withPause(e)
+	return e
 }
 
 // unexplained is what an error status means by itself.
 func unexplained(resp *outbound.Response) *providers.Error {
-	e := withPause(outbound.StatusError(resp, ""))
+	e := outbound.StatusError(resp, "")
 	plain := e.Kind == providers.KindAuth || e.Kind == providers.KindThrottled || e.Kind == providers.KindProvider
 	if plain || transform.Validate(resp.Body) == nil {
 		return e
 	}
 	// A page of something in front of QuickBooks, which says nothing of the request.
 	return &providers.Error{Kind: providers.KindInvalidJSON, Status: resp.Status}
-}
-
-func withPause(e *providers.Error) *providers.Error {
-	if e.Kind == providers.KindThrottled && e.RetryAfter == 0 {
-		e.RetryAfter = defaultRetryAfter
-	}
-	return e
 }
 
 // message returns the provider's words: of refused credentials the detail, which says

@@ -1,7 +1,6 @@
 package quickbooks
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,6 +20,11 @@ func xmlFault(kind, code, message, detail string) string {
 		`<Error code="` + code + `"><Message>` + message + `</Message><Detail>` + detail + `</Detail></Error></Fault></IntuitResponse>`
 }
 
+// latin1Fault has an é as one byte.
+func latin1Fault(encoding string) string {
+	return strings.Replace(xmlFault("ValidationFault", "2050", "Caf\xe9", ""), "UTF-8", encoding, 1)
+}
+
 const htmlPage = `<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN""http://www.w3.org/TR/html4/strict.dtd">
 <HTML><HEAD><TITLE>Service Unavailable</TITLE></HEAD><BODY><h2>Service Unavailable</h2><hr><p>HTTP Error 503.</p></BODY></HTML>`
 
@@ -36,7 +40,7 @@ var faultCases = []struct {
 	{"2010", 400, appFault("2010", "Request has invalid or unsupported property", "Property Name:X"), providers.KindRejected, "Request has invalid or unsupported property: Property Name:X"},
 	{"2020", 400, appFault("2020", "Required param missing", "Required parameter PaymentType is missing in the request"), providers.KindRejected, "Required param missing: Required parameter PaymentType is missing in the request"},
 	{"2500", 400, appFault("2500", "Invalid Reference Id", "Invalid Reference Id : Accounts element id 7 not found"), providers.KindRejected, "Invalid Reference Id : Accounts element id 7 not found"},
-	{"600", 400, appFault("600", "Duplicate", "requestid"), providers.KindRejected, "Duplicate: requestid"},
+	{"600", 400, appFault("600", "Duplicate", "requestid"), providers.KindConflict, "Duplicate: requestid"},
 	{"500 in a 400", 400, appFault("500", "Unsupported Operation", "Operation is not supported"), providers.KindRejected, "Unsupported Operation: Operation is not supported"},
 	{"610", 400, appFault("610", "Object Not Found", "Object Not Found : inactive"), providers.KindNotFound, "Object Not Found : inactive"},
 	{"5010", 400, appFault("5010", "Stale Object Error", "Stale Object Error : reload"), providers.KindConflict, "Stale Object Error : reload"},
@@ -58,6 +62,12 @@ var faultCases = []struct {
 	{"inside a 200", 200, appFault("5010", "Stale Object Error", "late"), providers.KindConflict, "Stale Object Error: late"},
 	{"the other shape inside a 200", 200, tokenFault("x"), providers.KindAuth, "Token expired: x"},
 	{"XML inside a 200", 200, "\uFEFF \n" + xmlFault("ValidationFault", "4000", "Error parsing query", "line 1 &lt;x&gt; &amp;"), providers.KindRejected, "Error parsing query: line 1 <x> &"},
+	{"XML in ISO-8859-1", 400, latin1Fault("ISO-8859-1"), providers.KindRejected, "Caf\u00e9"},
+	{"XML in iso-8859-1", 400, latin1Fault("iso-8859-1"), providers.KindRejected, "Caf\u00e9"},
+	{"XML in US-ASCII", 429, strings.Replace(xmlFault("SERVICE", "3001", "m", "d"), "UTF-8", "US-ASCII", 1), providers.KindThrottled, "m: d"},
+	{"XML in another encoding", 400, latin1Fault("KOI8-R"), providers.KindInvalidJSON, ""},
+	{"code that is none", 400, appFault("5010x", "m", "d"), providers.KindRejected, "m: d"},
+	{"code that is too long", 400, appFault("0005010", "m", "d"), providers.KindRejected, "m: d"},
 	{"code in the message alone", 401, `{"fault":{"error":[{"message":"message=AuthenticationFailed; errorCode=003200; statusCode=401","detail":null,"code":null}],"type":"AUTHENTICATION"}}`, providers.KindAuth, "message=AuthenticationFailed; errorCode=003200; statusCode=401"},
 	{"code as a number", 400, `{"Fault":{"Error":[{"Message":"Stale","code":5010}]}}`, providers.KindConflict, "Stale"},
 	{"one error without a list", 400, `{"Fault":{"Error":{"Message":"Stale","code":"5010"}}}`, providers.KindConflict, "Stale"},
@@ -97,10 +107,13 @@ var faultCases = []struct {
 func TestFaults(t *testing.T) {
 	for _, tc := range faultCases {
 		t.Run("fail/"+tc.name, func(t *testing.T) {
-			p := open(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, tc.status, tc.body) }), config{"timeout": 20 * time.Second})
-			_, read := p.Read(t.Context(), good, accounting.KindVendor, "1", accounting.Query{})
-			_, list := listAll(t.Context(), p)
-			_, create := p.Create(t.Context(), good, accounting.KindPurchase, accounting.Write{Body: purchaseInput(""), Key: "k"})
+			// One provider for each, as a throttled call holds back those after it.
+			fresh := func() *Provider {
+				return open(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, tc.status, tc.body) }), config{"timeout": 20 * time.Second})
+			}
+			_, read := fresh().Read(t.Context(), good, accounting.KindVendor, "1", accounting.Query{})
+			_, list := listAll(t.Context(), fresh())
+			_, create := fresh().Create(t.Context(), good, accounting.KindPurchase, accounting.Write{Body: purchaseInput(""), Key: "k"})
 			for _, err := range []error{read, list, create} {
 				pe := wantError(t, err, tc.kind, tc.message)
 				if pe.Status != tc.status {
@@ -139,13 +152,63 @@ func TestMaskTokens(t *testing.T) {
 	}
 }
 
-func TestFaultCause(t *testing.T) {
-	p := open(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, 400, appFault("005010", "Stale", "secret detail"))
-	}), nil)
-	_, err := p.Read(t.Context(), good, accounting.KindVendor, "1", accounting.Query{})
-	if cause := errors.Unwrap(err); cause == nil || cause.Error() != "fault code 5010" {
-		t.Errorf("the cause is %v", cause)
+// TestFaultLogged checks what logs show of a failure besides its message, whose words may
+// quote the books.
+func TestFaultLogged(t *testing.T) {
+	long := strings.Repeat("1", 65)
+	for _, tc := range []struct{ name, code, tid, cause, reference string }{
+		{"ok/all", "005010", "1-68a1b2c3-tid", "fault code 5010", "1-68a1b2c3-tid"},
+		{"ok/nothing", "", "", "", ""},
+		{"ok/words for a code", "planted words", "t", "", "t"},
+		{"ok/long", long, long, "", ""},
+		{"ok/ids with blanks", "6240", "a b", "fault code 6240", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := open(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("intuit_tid", tc.tid)
+				answer(w, 400, appFault(tc.code, "Stale", "secret detail"))
+			}), nil)
+			_, err := p.Read(t.Context(), good, accounting.KindVendor, "1", accounting.Query{})
+			pe := providers.As(err)
+			if pe.Cause() != tc.cause || pe.Reference() != tc.reference {
+				t.Errorf("cause %q, reference %q, want %q, %q", pe.Cause(), pe.Reference(), tc.cause, tc.reference)
+			}
+		})
+	}
+	t.Run("ok/no fault", func(t *testing.T) {
+		p := open(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("intuit_tid", "t")
+			answer(w, 503, htmlPage)
+		}), nil)
+		_, err := p.Read(t.Context(), good, accounting.KindVendor, "1", accounting.Query{})
+		if got := providers.As(err).Reference(); got != "t" {
+			t.Errorf("reference is %q", got)
+		}
+	})
+}
+
+// TestThrottledHolds has a call throttled, and another one follow it.
+func TestThrottledHolds(t *testing.T) {
+	s := &script{answers: []http.HandlerFunc{func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "50")
+		answer(w, 429, appFault("3001", "m", "d"))
+	}, with(200, single("Vendor", `{"Id":"1"}`))}}
+	p := open(t, s, config{"timeout": 20 * time.Second})
+	write := accounting.Write{Body: []byte(fullVendor), Key: "k"}
+	_, err := p.Create(t.Context(), good, accounting.KindVendor, write)
+	wantError(t, err, providers.KindThrottled, "m: d")
+	_, err = p.Read(t.Context(), good, accounting.KindVendor, "1", accounting.Query{})
+	if pe := wantError(t, err, providers.KindUnavailable, ""); pe.RetryAfter <= 20*time.Second || pe.RetryAfter > 50*time.Second || !strings.Contains(pe.Cause(), "throttling") {
+		t.Errorf("RetryAfter is %v, cause %q", pe.RetryAfter, pe.Cause())
+	}
+	if n := len(s.asked()); n != 1 {
+		t.Errorf("%d calls", n)
+	}
+	// The pause is the company's, whoever calls, and no other company's.
+	_, err = p.Create(t.Context(), bad, accounting.KindVendor, write)
+	wantError(t, err, providers.KindUnavailable, "")
+	if _, err := p.Create(t.Context(), accounting.Credential{AccessToken: goodToken, RealmID: "1"}, accounting.KindVendor, write); err != nil {
+		t.Errorf("another company is held back, too: %v", err)
 	}
 }
 

@@ -100,7 +100,7 @@ func TestListThrottled(t *testing.T) {
 			var refused sync.Once
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				refuse := false
-				if strings.Contains(statementOf(r), "STARTPOSITION 11 ") {
+				if strings.Contains(statementOf(r), "STARTPOSITION 10 ") {
 					refused.Do(func() { refuse = true })
 				}
 				if !refuse {
@@ -162,7 +162,7 @@ func TestListCanceled(t *testing.T) {
 	defer cancel()
 	s := &pages{}
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if q, _ := url.QueryUnescape(r.URL.RawQuery); strings.Contains(q, "STARTPOSITION 31 ") {
+		if q, _ := url.QueryUnescape(r.URL.RawQuery); strings.Contains(q, "STARTPOSITION 28 ") {
 			cancel()
 			<-r.Context().Done()
 			return

@@ -137,25 +137,28 @@ func mix(seed, position int) int {
 // TestListCalls checks what lists of honest pages cost.
 func TestListCalls(t *testing.T) {
 	for _, tc := range []struct {
-		total int
-		want  []int // positions, sorted
+		total, size int
+		want        []int // positions, sorted
+		parts       int
 	}{
-		{0, []int{1}},
-		{1, []int{1, 2}},
-		{9, []int{1, 10}},
-		{10, []int{1, 11}},
-		{15, []int{1, 11, 16}},
-		{30, []int{1, 11, 21, 31}},
+		{0, 10, []int{1}, 0},
+		{1, 10, []int{1, 2}, 1},
+		{9, 10, []int{1, 10}, 1},
+		{10, 10, []int{1, 10, 11}, 1},
+		{15, 10, []int{1, 10, 16}, 2},
+		{30, 10, []int{1, 10, 19, 28, 31}, 4},
+		{0, 1, []int{1}, 0},
+		{3, 1, []int{1, 1, 2, 2, 3, 3, 4}, 3},
 	} {
-		t.Run(fmt.Sprintf("ok/%d", tc.total), func(t *testing.T) {
+		t.Run(fmt.Sprintf("ok/%d by %d", tc.total, tc.size), func(t *testing.T) {
 			s := honest(tc.total)
-			rows, err := listAll(t.Context(), open(t, s, config{"page_size": 10, "parallel": 1}))
+			rows, err := listAll(t.Context(), open(t, s, config{"page_size": tc.size, "parallel": 1}))
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkComplete(t, rows, tc.total)
-			if pages := (tc.total + 9) / 10; len(rows.Parts) != pages {
-				t.Errorf("%d parts of %d pages", len(rows.Parts), pages)
+			if len(rows.Parts) != tc.parts {
+				t.Errorf("%d parts, want %d", len(rows.Parts), tc.parts)
 			}
 			if got := s.asked(); !slices.Equal(got, tc.want) {
 				t.Errorf("positions are %v, want %v", got, tc.want)
@@ -170,7 +173,7 @@ func TestListAhead(t *testing.T) {
 	arrived.Add(3)
 	s := &pages{}
 	s.answer = func(position, size int) string {
-		if 31 <= position && position < 61 { // pages 4 to 6
+		if 28 <= position && position < 55 { // pages 4 to 6
 			arrived.Done()
 			arrived.Wait()
 		}
@@ -203,6 +206,27 @@ func TestListEndsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkComplete(t, rows, 45)
+}
+
+// overlapping returns an answer of pages, each of which is said to begin with the last
+// row of the one before, and then of that row alone.
+func overlapping(entity string, pages []string) func(position, size int) string {
+	byPosition := make(map[int]string)
+	position := 1
+	for _, p := range pages {
+		byPosition[position] = p
+		set := newRowSet(entity)
+		if pg, err := set.parse([]byte(p)); err == nil && len(pg.rows) > 1 {
+			position += len(pg.rows) - 1
+			byPosition[position] = pageOf(entity, position, []string{string(pg.rows[len(pg.rows)-1].text)})
+		}
+	}
+	return func(position, _ int) string {
+		if p, ok := byPosition[position]; ok {
+			return p
+		}
+		return pageOf(entity, position, nil)
+	}
 }
 
 // TestListRows checks what becomes of single rows.
@@ -248,16 +272,7 @@ func TestListRows(t *testing.T) {
 		{name: "ok/fault in a row", pages: []string{page(`{"Id":"1","Fault":{"Error":[]}}`)}, parts: []string{`{"Id":"1","Fault":{"Error":[]}}`}, count: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			starts := []int{1}
-			for _, p := range tc.pages {
-				starts = append(starts, starts[len(starts)-1]+len(parsed([]byte(p)).Get("QueryResponse.Purchase").Array()))
-			}
-			s := &pages{answer: func(position, _ int) string {
-				if i := slices.Index(starts, position); i < len(tc.pages) && i >= 0 {
-					return tc.pages[i]
-				}
-				return page()
-			}}
+			s := &pages{answer: overlapping("Purchase", tc.pages)}
 			rows, err := listAll(t.Context(), open(t, s, config{"page_size": 2}))
 			if err != nil {
 				t.Fatal(err)
@@ -285,14 +300,15 @@ func TestListFailures(t *testing.T) {
 	}{
 		{"fail/the first page again", config{}, func(int, int) string { return page(1, 10) }, providers.KindProvider, "a page of the list was repeated", 3},
 		{"fail/a later page again", config{}, func(position, _ int) string { return page(min(position, 41), min(position, 41)+9) }, providers.KindProvider, "a page of the list was repeated", 12},
+		{"fail/rows that never stay", config{}, func(position, size int) string { return rowsFrom(position*1000, size, 1_000_000) }, providers.KindProvider, "the list changed while it was read", 16},
 		{
 			"fail/a short page again, after short pages that were not the last",
 			config{},
-			func(position, _ int) string { return page(min(position, 9), min(position, 9)+3) }, providers.KindProvider, "a page of the list was repeated", 8,
+			func(position, _ int) string { return page(min(position, 9), min(position, 9)+3) }, providers.KindProvider, "a page of the list was repeated", 10,
 		},
-		{"fail/max_rows", config{"max_rows": 25}, func(position, size int) string { return rowsFrom(position, size, 26) }, providers.KindTooLarge, "list exceeds 25 rows", 6},
-		{"fail/max_pages", config{"max_pages": 3}, func(position, size int) string { return rowsFrom(position, size, 31) }, providers.KindTooLarge, "list exceeds 3 pages", 4},
-		{"fail/max_bytes", config{"max_bytes": 1024}, func(position, size int) string { return rowsFrom(position, size, 1000) }, providers.KindTooLarge, "list exceeds 1.0 KiB", 8},
+		{"fail/max_rows", config{"max_rows": 25}, func(position, size int) string { return rowsFrom(position, size, 26) }, providers.KindRejected, "list exceeds 25 rows", 6},
+		{"fail/max_pages", config{"max_pages": 3}, func(position, size int) string { return rowsFrom(position, size, 29) }, providers.KindRejected, "list exceeds 3 pages", 4},
+		{"fail/max_bytes", config{"max_bytes": 1024}, func(position, size int) string { return rowsFrom(position, size, 1000) }, providers.KindRejected, "list exceeds 1.0 KiB", 8},
 		{"fail/max_body", config{"max_body": 512}, func(position, size int) string { return rowsFrom(position, 10*size, 1000) }, providers.KindTooLarge, "response too large", 2},
 		{"fail/no QueryResponse", config{}, func(int, int) string { return `{"time":"t"}` }, providers.KindInvalidJSON, "", 1},
 		{"fail/QueryResponse null", config{}, func(int, int) string { return `{"QueryResponse":null}` }, providers.KindInvalidJSON, "", 1},
@@ -331,16 +347,19 @@ func TestListFailures(t *testing.T) {
 
 // TestListBounds has lists that are just as long as they may be.
 func TestListBounds(t *testing.T) {
-	for name, options := range map[string]config{
-		"ok/max_rows":  {"page_size": 10, "max_rows": 30},
-		"ok/max_pages": {"page_size": 10, "max_pages": 3},
+	for name, tc := range map[string]struct {
+		options config
+		total   int
+	}{
+		"ok/max_rows":  {config{"page_size": 10, "max_rows": 30}, 30},
+		"ok/max_pages": {config{"page_size": 10, "max_pages": 3}, 28},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rows, err := listAll(t.Context(), open(t, honest(30), options))
+			rows, err := listAll(t.Context(), open(t, honest(tc.total), tc.options))
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkComplete(t, rows, 30)
+			checkComplete(t, rows, tc.total)
 		})
 	}
 	// Pages by any position of the same few rows: a service that knows no positions.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -48,8 +49,9 @@ const (
 //
 // A list is fetched page by page until it is complete, next pages ahead of time, and a
 // list that exceeds max_pages, max_rows or max_bytes is an error rather than cut. Each
-// write carries a requestid, by which QuickBooks carries out its repeats once, and is
-// carried out to its end whether or not the caller stays.
+// write carries a requestid, by which QuickBooks carries out its repeats once. Once sent
+// it is carried out to its end, whether or not the caller stays, unless the process ends;
+// a repeat with the same key then tells what became of it.
 //
 // The option timeout, by default `120s`, bounds an operation as a whole: all pages of a
 // list, repeats, and waiting for the rate and for a throttling QuickBooks.
@@ -69,14 +71,15 @@ type Provider struct {
 	// memory until the list is answered. Default: 268435456 (256 MiB).
 	MaxBytes int64 `json:"max_bytes,omitempty"`
 
-	// How many calls to begin within any second, 1 to 1000, for each access token and
-	// company. Default: `10`, which is QuickBooks' own limit.
+	// How many calls to begin within any second, 1 to 1000, for each company. Within any minute it is 48 times as many, but at least 480. Default: `10`,
+	// which is QuickBooks' own limit.
 	Rate int `json:"rate,omitempty"`
 
 	// How many pages of a list to fetch at the same time, 1 to 16. Default: `4`.
 	Parallel int `json:"parallel,omitempty"`
 
 	limiters *limiters
+	writes   *singleflight.Group // under way
 	logger   *zap.Logger
 }
 
@@ -108,6 +111,7 @@ func (p *Provider) Provision(ctx caddy.Context) error {
 		p.MaxBytes = defaultMaxBytes
 	}
 	p.limiters = newLimiters(p.Rate)
+	p.writes = new(singleflight.Group)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/fleetgate/fleetgate/providers"
@@ -74,23 +75,23 @@ func TestRecordedLists(t *testing.T) {
 		{"ok/nothing", nil, accounting.KindVendor, 1000, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			byPosition := map[int]string{}
-			position := 1
+			var bodies []string
 			var want []any
 			for _, file := range tc.pages {
 				body := recording(t, file)
-				byPosition[position] = body
-				rows := parsed([]byte(body)).Get("QueryResponse." + entities[tc.kind]).Value().([]any)
-				position += len(rows)
-				want = append(want, rows...)
-			}
-			empty := recording(t, "empty_query.resp.json")
-			s := &pages{answer: func(position, _ int) string {
-				if body, ok := byPosition[position]; ok {
-					return body
+				rows := parsed([]byte(body)).Get("QueryResponse." + entities[tc.kind])
+				want = append(want, rows.Value().([]any)...)
+				if before := len(bodies); before > 0 {
+					// The recorded pages do not overlap.
+					last := parsed([]byte(bodies[before-1])).Get("QueryResponse." + entities[tc.kind] + ".@reverse.0").Raw
+					body = strings.Replace(body, rows.Raw, "["+last+","+rows.Raw[1:], 1)
 				}
-				return empty
-			}}
+				bodies = append(bodies, body)
+			}
+			if len(bodies) == 0 {
+				bodies = append(bodies, recording(t, "empty_query.resp.json"))
+			}
+			s := &pages{answer: overlapping(entities[tc.kind], bodies)}
 			rows, err := open(t, s, config{"page_size": tc.size}).List(t.Context(), good, tc.kind, accounting.Query{})
 			if err != nil {
 				t.Fatal(err)

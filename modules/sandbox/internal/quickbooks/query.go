@@ -260,6 +260,10 @@ func (st *statement) writePage(b *sim.JSON, rows []*record, fault sim.Fault) {
 		if size > 1 {
 			from -= from / size * max(1, size/10)
 		}
+	case sim.Shrink:
+		if size > 1 {
+			from += from / size * max(1, size/10)
+		}
 	case sim.RepeatPage:
 		from = 0
 	case sim.LongPage:

@@ -31,6 +31,7 @@ const (
 	ShortPage   Fault = "short_page"
 	LongPage    Fault = "long_page"
 	RepeatPage  Fault = "repeat_page"
+	Shrink      Fault = "shrink"
 	Fault200    Fault = "fault_200"
 	XML         Fault = "xml"
 	XMLThrottle Fault = "xml_throttle"
@@ -39,7 +40,7 @@ const (
 var faults = []Fault{
 	Throttle, Error, Unavailable, Forbidden, Reset, Truncate, InvalidJSON,
 	HTML, Empty, NotUTF8, Deep, Huge, Shift, DropSession, Lost, ShortPage,
-	LongPage, RepeatPage, Fault200, XML, XMLThrottle,
+	LongPage, RepeatPage, Shrink, Fault200, XML, XMLThrottle,
 }
 
 // Kinds returns the names of all faults, in the order in which they are documented.
