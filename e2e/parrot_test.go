@@ -69,7 +69,7 @@ func (s *secrets) in(text string) []string {
 	return slices.Compact(found)
 }
 
-// parrot is an upstream of all three protocols. What it does is said by the secret of
+// parrot is an upstream of all four protocols. What it does is said by the secret of
 // the credential, up to the first dash: "good", or one of the moods below, also with
 // "login" before for those protocols that log in. Whenever it fails, it repeats
 // whatever it was sent, everywhere that it can.
@@ -111,6 +111,16 @@ func (p *parrot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL.String(), string(body), r.Header.Get("Authorization"), r.Header.Get("X-Apikey"),
 		query.Get("username"), query.Get("key"), query.Get("token"),
 	}, " ")
+
+	if strings.HasPrefix(r.URL.Path, "/quickbooks/") {
+		mood, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "-")
+		if moods[mood] != 0 {
+			p.fail(w, mood, sent)
+			return
+		}
+		reply(w, http.StatusOK, map[string]any{"QueryResponse": map[string]any{}, "Vendor": map[string]any{"Id": "1"}})
+		return
+	}
 
 	session := query.Get("token") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	p.mu.Lock()
@@ -162,6 +172,7 @@ func (p *parrot) fail(w http.ResponseWriter, mood, sent string) {
 		reply(w, moods[mood], map[string]any{
 			"status": "fail", "result": "error", "message": cry, "title": cry, "error": cry,
 			"errors": map[string]any{"key": []any{cry}},
+			"Fault":  map[string]any{"type": "ValidationFault", "Error": []any{map[string]any{"Message": cry, "Detail": sent, "code": sent}}},
 		})
 	}
 }

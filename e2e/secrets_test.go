@@ -42,8 +42,8 @@ var testEdits = [][2]string{
 	admin {$ADMIN}
 	debug
 	metrics`},
-	{"https://api.quikq.com https://www.fleetrock.com", "{$UPSTREAM}/quikq {$UPSTREAM}/fleetrock"},
-	{"https://api.quikq.com https://test.fleetrock.com", "{$DOWN}/quikq {$DOWN}/fleetrock"},
+	{"https://quickbooks.api.intuit.com https://api.quikq.com https://www.fleetrock.com", "{$UPSTREAM}/quickbooks {$UPSTREAM}/quikq {$UPSTREAM}/fleetrock"},
+	{"https://sandbox-quickbooks.api.intuit.com https://api.quikq.com https://test.fleetrock.com", "{$DOWN}/quickbooks {$DOWN}/quikq {$DOWN}/fleetrock"},
 }
 
 const (
@@ -128,6 +128,7 @@ func testProductionSecrets(t *testing.T) {
 			}
 		}
 	}
+	writeSecretly(t, w)
 	plantElsewhere(t, w)
 	unreachable(t, w)
 	w.askAdmin(t, "/metrics")
@@ -143,6 +144,38 @@ func testProductionSecrets(t *testing.T) {
 	w.check(t, stderrFile, storeFile, savedFile, "answer to admin endpoint /metrics")
 	w.g.process.stop(t)
 	w.check(t, stderrFile, storeFile, savedFile)
+}
+
+// writeSecretly has writes of accounting succeed and fail, each in a company of its own:
+// a throttled one pauses its company.
+func writeSecretly(tb testing.TB, w *watch) {
+	tb.Helper()
+	write := func(mood string, company int) answer {
+		return w.call(tb, "accounting in mood "+mood, request{
+			method: http.MethodPost,
+			path:   fmt.Sprintf("/api/accounting/vendors/?realmId=%d", company),
+			header: map[string]string{
+				"access-token-accounting": mood + "-" + w.planted.plant("header access-token-accounting", ""),
+				"Content-Type":            "application/json",
+				"Idempotency-Key":         fmt.Sprintf("write-%d", company), // no secret: answers name it
+			},
+			body: `{"display_name":"A"}`,
+		})
+	}
+	if got := write("good", 1); got.status != http.StatusOK {
+		tb.Errorf("accounting: status %d, body %s; want a success", got.status, got.body)
+	}
+	company := 1
+	for mood := range moods {
+		company++
+		got := write(mood, company)
+		if got.status < 400 || got.header.Get("X-Error-Code") == "" {
+			tb.Errorf("accounting in mood %s: status %d, body %s; want a failure", mood, got.status, got.body)
+		}
+		if mood == "400" && !strings.Contains(got.body, parrotCry) {
+			tb.Errorf("accounting: body %s; want the provider's words", got.body)
+		}
+	}
 }
 
 // plantElsewhere makes calls that end before a provider is asked.
