@@ -10,6 +10,7 @@ import (
 
 	"github.com/fleetgate/fleetgate/providers"
 	"github.com/fleetgate/fleetgate/providers/accounting"
+	"github.com/fleetgate/fleetgate/providers/internal/upstreamtest"
 )
 
 // Harness is what the suite has to know of a provider.
@@ -57,13 +58,10 @@ type Upstream struct {
 	Timeout time.Duration // how long one operation may take
 }
 
-// patience is the timeout of operations that are expected to succeed.
-const patience = 30 * time.Second
-
 // Run checks the provider of h.
 func Run(t *testing.T, h Harness) {
 	t.Run("ok/display name", func(t *testing.T) {
-		b := h.start(t, patience)
+		b := h.start(t, upstreamtest.Patience)
 		if b.DisplayName() == "" {
 			t.Error("the display name is empty")
 		}
@@ -78,37 +76,36 @@ func Run(t *testing.T, h Harness) {
 		t.Run("ok/"+string(kind)+" without its caller", func(t *testing.T) { h.testGone(t, kind, in) })
 	}
 	t.Run("ok/request id", func(t *testing.T) {
-		b := h.start(t, patience)
+		b := h.start(t, upstreamtest.Patience)
 		ctx := providers.WithRequestID(t.Context(), "request-4711")
 		for name, op := range h.operations() {
-			if err := op(ctx, b, h.Good); err != nil {
+			if err := op.do(ctx, b, h.Good); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if id := b.requestID(); id != "request-4711" {
+			if id := b.RequestID(op.class); id != "request-4711" {
 				t.Errorf("%s: X-Request-Id is %q", name, id)
 			}
 		}
 	})
 	t.Run("ok/parallel callers", h.testParallel)
 	t.Run("fail/filter", func(t *testing.T) {
-		b := h.start(t, patience)
+		b := h.start(t, upstreamtest.Patience)
 		_, err := b.List(t.Context(), h.Good, accounting.KindVendor, h.Refused)
-		checkError(t, err, providers.ErrInvalid, h.Good)
-		if n := b.calls.Load(); n != 0 {
-			t.Errorf("%d calls for a filter that is refused", n)
-		}
+		upstreamtest.CheckError(t, err, providers.ErrInvalid, h.Good.AccessToken)
+		b.CheckCalls(t, classRead, 0)
+		b.CheckCalls(t, classWrite, 0)
 	})
 	t.Run("fail/not found", func(t *testing.T) {
-		b := h.start(t, patience)
+		b := h.start(t, upstreamtest.Patience)
 		_, err := b.Read(t.Context(), h.Good, accounting.KindPurchase, h.Missing, accounting.Query{})
-		checkError(t, err, providers.ErrNotFound, h.Good)
+		upstreamtest.CheckError(t, err, providers.ErrNotFound, h.Good.AccessToken)
 	})
 	t.Run("fail/credential refused", func(t *testing.T) {
-		b := h.start(t, patience)
+		b := h.start(t, upstreamtest.Patience)
 		for name, op := range h.operations() {
 			t.Run(name, func(t *testing.T) {
-				checkError(t, op(t.Context(), b, h.Bad), providers.ErrAuth, h.Bad)
-				if err := op(t.Context(), b, h.Good); err != nil {
+				upstreamtest.CheckError(t, op.do(t.Context(), b, h.Bad), providers.ErrAuth, h.Bad.AccessToken)
+				if err := op.do(t.Context(), b, h.Good); err != nil {
 					t.Errorf("one caller's refusal is another's: %v", err)
 				}
 			})
@@ -123,21 +120,9 @@ func (h Harness) inputs() map[accounting.Kind]Input {
 	return map[accounting.Kind]Input{accounting.KindPurchase: h.Purchase, accounting.KindVendor: h.Vendor}
 }
 
-// bench is a provider and the wire that it calls its service through.
-type bench struct {
-	accounting.Provider
-	*wire
-}
-
-func (h Harness) start(t *testing.T, timeout time.Duration) *bench {
-	t.Helper()
-	w := newWire(t, h.NewService(t), h.IsWrite)
-	return &bench{h.New(t, Upstream{URL: w.url, Timeout: timeout}), w}
-}
-
 // testLists reads each list whole.
 func (h Harness) testLists(t *testing.T) {
-	b := h.start(t, patience)
+	b := h.start(t, upstreamtest.Patience)
 	for kind, want := range h.Lists {
 		if n := len(h.list(t, b, kind, accounting.Query{})); n != want {
 			t.Errorf("%s: %d rows, want %d", kind, n, want)
@@ -146,7 +131,7 @@ func (h Harness) testLists(t *testing.T) {
 }
 
 func (h Harness) testFilters(t *testing.T) {
-	b := h.start(t, patience)
+	b := h.start(t, upstreamtest.Patience)
 	all := h.list(t, b, accounting.KindVendor, accounting.Query{})
 	some := h.list(t, b, accounting.KindVendor, h.Some)
 	if len(some) == 0 || len(some) >= len(all) {
@@ -164,7 +149,7 @@ func (h Harness) testFilters(t *testing.T) {
 
 // testReads reads an entity of each kind that is in its list.
 func (h Harness) testReads(t *testing.T) {
-	b := h.start(t, patience)
+	b := h.start(t, upstreamtest.Patience)
 	for kind := range h.Lists {
 		for id := range h.list(t, b, kind, accounting.Query{}) {
 			raw, err := b.Read(t.Context(), h.Good, kind, id, accounting.Query{})
@@ -181,17 +166,17 @@ func (h Harness) testReads(t *testing.T) {
 
 // testParallel has callers with good and bad credentials call at the same time.
 func (h Harness) testParallel(t *testing.T) {
-	b := h.start(t, patience)
+	b := h.start(t, upstreamtest.Patience)
 	var wg sync.WaitGroup
 	for name, op := range h.operations() {
 		for range 2 {
 			wg.Go(func() {
-				if err := op(t.Context(), b, h.Good); err != nil {
+				if err := op.do(t.Context(), b, h.Good); err != nil {
 					t.Errorf("%s with the good credential: %v", name, err)
 				}
 			})
 			wg.Go(func() {
-				checkError(t, op(t.Context(), b, h.Bad), providers.ErrAuth, h.Bad)
+				upstreamtest.CheckError(t, op.do(t.Context(), b, h.Bad), providers.ErrAuth, h.Bad.AccessToken)
 			})
 		}
 	}

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/fleetgate/fleetgate/providers"
 	"github.com/fleetgate/fleetgate/providers/accounting"
 )
 
@@ -71,29 +69,4 @@ func split(rows accounting.Rows) ([]entity, error) {
 		return nil, errors.New("a row has no Id")
 	}
 	return entities, nil
-}
-
-// checkError checks the type and kind of an error and that nothing of it shows the
-// token.
-func checkError(t *testing.T, err, want error, cred accounting.Credential) *providers.Error {
-	t.Helper()
-	pe, ok := err.(*providers.Error) //nolint:errorlint // the contract promises the type itself
-	switch {
-	case err == nil:
-		t.Errorf("no error, want: %v", want)
-		return &providers.Error{}
-	case !ok:
-		t.Errorf("the error is a %T: %v", err, err)
-		return &providers.Error{}
-	case !errors.Is(err, want):
-		t.Errorf("the error is %q, want: %v", err, want)
-	}
-	texts := []string{pe.Message}
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		texts = append(texts, e.Error())
-	}
-	if text := strings.Join(texts, "\n"); strings.Contains(text, cred.AccessToken) {
-		t.Errorf("the error shows the token: %s", text)
-	}
-	return pe
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -12,31 +13,37 @@ import (
 
 	"github.com/fleetgate/fleetgate/providers"
 	"github.com/fleetgate/fleetgate/providers/accounting"
+	"github.com/fleetgate/fleetgate/providers/internal/upstreamtest"
 )
 
-// operation makes one of the provider's calls and says only whether it succeeded.
-type operation func(ctx context.Context, b *bench, cred accounting.Credential) error
+// operation is one of the interface's methods.
+type operation struct {
+	class upstreamtest.Class // of its own calls
+
+	// do carries it out and says only whether it succeeded.
+	do func(ctx context.Context, b *bench, cred accounting.Credential) error
+}
 
 // operations are one of each of the interface's methods. All succeed by Good.
 func (h Harness) operations() map[string]operation {
 	var made atomic.Int64
 	return map[string]operation{
-		"list": func(ctx context.Context, b *bench, cred accounting.Credential) error {
+		"list": {classRead, func(ctx context.Context, b *bench, cred accounting.Credential) error {
 			_, err := b.List(ctx, cred, accounting.KindVendor, accounting.Query{})
 			return err
-		},
-		"read": func(ctx context.Context, b *bench, cred accounting.Credential) error {
+		}},
+		"read": {classRead, func(ctx context.Context, b *bench, cred accounting.Credential) error {
 			id, _, err := h.anyVendor(b)
 			if err == nil {
 				_, err = b.Read(ctx, cred, accounting.KindVendor, id, accounting.Query{})
 			}
 			return err
-		},
-		"create": func(ctx context.Context, b *bench, cred accounting.Credential) error {
+		}},
+		"create": {classWrite, func(ctx context.Context, b *bench, cred accounting.Credential) error {
 			_, err := b.Create(ctx, cred, accounting.KindPurchase, write(h.Purchase.Create(int(1000+made.Add(1)))))
 			return err
-		},
-		"update": func(ctx context.Context, b *bench, cred accounting.Credential) error {
+		}},
+		"update": {classWrite, func(ctx context.Context, b *bench, cred accounting.Credential) error {
 			id, syncToken, err := h.anyVendor(b)
 			if err != nil {
 				return err
@@ -46,14 +53,15 @@ func (h Harness) operations() map[string]operation {
 				return nil // a parallel caller was faster
 			}
 			return err
-		},
+		}},
 	}
 }
 
 // anyVendor returns the id and the token of the vendor that is least in the order of
 // ids, past all disturbance.
 func (h Harness) anyVendor(b *bench) (id, syncToken string, err error) {
-	rows, err := h.New(b.t, Upstream{URL: b.quiet(), Timeout: patience}).
+	quiet := upstreamtest.Serve(b.t, b.Service, h.classOf)
+	rows, err := h.New(b.t, Upstream{URL: quiet.URL, Timeout: upstreamtest.Patience}).
 		List(context.Background(), h.Good, accounting.KindVendor, accounting.Query{})
 	if err != nil {
 		return "", "", err
@@ -76,60 +84,89 @@ func (h Harness) anyVendor(b *bench) (id, syncToken string, err error) {
 func (h Harness) testCaller(t *testing.T) {
 	for name, op := range h.operations() {
 		t.Run(name+"/gone before", func(t *testing.T) {
-			b := h.start(t, patience)
+			b := h.start(t, upstreamtest.Patience)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			checkError(t, op(ctx, b, h.Good), providers.ErrCanceled, h.Good)
-			if n := b.writes.Load(); n != 0 {
-				t.Errorf("%d writes of a caller who had gone", n)
-			}
+			upstreamtest.CheckError(t, op.do(ctx, b, h.Good), providers.ErrCanceled, h.Good.AccessToken)
+			b.CheckCalls(t, classWrite, 0)
 		})
-	}
-	for _, name := range []string{"list", "read"} {
-		op := h.operations()[name]
+		if op.class == classWrite {
+			continue
+		}
 		t.Run(name+"/gone meanwhile", func(t *testing.T) {
-			b := h.start(t, patience)
+			b := h.start(t, upstreamtest.Patience)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			b.disturb(func(rw http.ResponseWriter, r *http.Request) {
 				cancel()
-				hang(rw, r)
+				upstreamtest.Hang(rw, r)
 			})
-			checkError(t, op(ctx, b, h.Good), providers.ErrCanceled, h.Good)
+			upstreamtest.CheckError(t, op.do(ctx, b, h.Good), providers.ErrCanceled, h.Good.AccessToken)
 		})
 		t.Run(name+"/out of time", func(t *testing.T) {
-			b := h.start(t, patience)
-			b.disturb(hang)
+			b := h.start(t, upstreamtest.Patience)
+			b.disturb(upstreamtest.Hang)
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			checkError(t, op(ctx, b, h.Good), providers.ErrTimeout, h.Good)
+			upstreamtest.CheckError(t, op.do(ctx, b, h.Good), providers.ErrTimeout, h.Good.AccessToken)
 		})
 	}
+}
+
+// short is the timeout of operations that the service asks to wait for longer: a
+// provider may wait as long as it has time.
+const short = 2 * time.Second
+
+// faults returns the ways in which a service fails that follow from no protocol, and an
+// object without what the contract promises of every answer.
+func faults() []upstreamtest.Fault {
+	all := upstreamtest.Faults(upstreamtest.Bodies{
+		Truncated: `{"Vendor":{"Id":"1","Displ`,
+		NotUTF8:   "{\"Vendor\":{\"Id\":\"\xff\"}}",
+		Other:     "[]",
+	})
+	for i := range all {
+		if all[i].RetryAfter > 0 {
+			all[i].Timeout = short
+		}
+	}
+	return append(all, upstreamtest.Fault{
+		Name:    "empty object",
+		Serve:   func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "{}") },
+		Timeout: upstreamtest.Patience,
+		Want:    providers.ErrInvalidJSON,
+	})
 }
 
 // testFaults disturbs each operation in every way.
 func (h Harness) testFaults(t *testing.T) {
 	t.Run("down", func(t *testing.T) {
-		b := h.start(t, patience)
-		b.close()
+		b := h.start(t, upstreamtest.Patience)
+		b.Close()
 		_, err := b.List(t.Context(), h.Good, accounting.KindAccount, accounting.Query{})
-		checkError(t, err, providers.ErrUnreachable, h.Good)
+		upstreamtest.CheckError(t, err, providers.ErrUnreachable, h.Good.AccessToken)
 		_, err = b.Create(t.Context(), h.Good, accounting.KindVendor, write(h.Vendor.Create(1)))
-		checkError(t, err, providers.ErrUnreachable, h.Good)
+		upstreamtest.CheckError(t, err, providers.ErrUnreachable, h.Good.AccessToken)
 	})
 	for name, op := range h.operations() {
-		for _, f := range faults {
-			t.Run(name+"/"+f.name, func(t *testing.T) {
+		for _, f := range faults() {
+			t.Run(name+"/"+f.Name, func(t *testing.T) {
 				t.Parallel()
-				b := h.start(t, f.timeout)
-				b.disturb(f.serve)
-				pe := checkError(t, op(t.Context(), b, h.Good), f.want, h.Good)
-				if pe.RetryAfter != f.retryAfter {
-					t.Errorf("RetryAfter is %v, want %v", pe.RetryAfter, f.retryAfter)
+				b := h.start(t, f.Timeout)
+				b.disturb(f.Serve)
+				err := op.do(t.Context(), b, h.Good)
+				upstreamtest.CheckError(t, err, f.Want, h.Good.AccessToken)
+				if after := providers.As(err).RetryAfter; after != f.RetryAfter {
+					t.Errorf("RetryAfter is %v, want %v", after, f.RetryAfter)
 				}
 
 				b.disturb(nil)
-				if err := op(t.Context(), b, h.Good); err != nil {
+				err = op.do(t.Context(), b, h.Good)
+				switch {
+				case err == nil:
+				case errors.Is(f.Want, providers.ErrThrottled): // the pause that was asked for may be kept
+					upstreamtest.CheckError(t, err, providers.ErrUnavailable, h.Good.AccessToken)
+				default:
 					t.Errorf("the disturbance is remembered: %v", err)
 				}
 			})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fleetgate/fleetgate/providers"
 	"github.com/fleetgate/fleetgate/providers/accounting"
+	"github.com/fleetgate/fleetgate/providers/internal/upstreamtest"
 )
 
 // keys makes keys of writes, each another.
@@ -22,7 +23,7 @@ func write(body []byte) accounting.Write { return accounting.Write{Body: body, K
 // testWrites creates an entity, changes it, and fails to change it by the token that it
 // had before.
 func (h Harness) testWrites(t *testing.T, kind accounting.Kind, in Input) {
-	b := h.start(t, patience)
+	b := h.start(t, upstreamtest.Patience)
 	raw, err := b.Create(t.Context(), h.Good, kind, write(in.Create(1)))
 	if err != nil {
 		t.Fatalf("create: %v", err)
@@ -44,7 +45,7 @@ func (h Harness) testWrites(t *testing.T, kind accounting.Kind, in Input) {
 	}
 
 	_, err = b.Update(t.Context(), h.Good, kind, write(in.Update(created.ID, created.SyncToken)))
-	checkError(t, err, providers.ErrConflict, h.Good)
+	upstreamtest.CheckError(t, err, providers.ErrConflict, h.Good.AccessToken)
 
 	if raw, err = b.Read(t.Context(), h.Good, kind, created.ID, accounting.Query{}); err != nil {
 		t.Fatalf("read: %v", err)
@@ -56,7 +57,7 @@ func (h Harness) testWrites(t *testing.T, kind accounting.Kind, in Input) {
 
 // testRepeats carries out one write twice, and then another one with the same input.
 func (h Harness) testRepeats(t *testing.T, kind accounting.Kind, in Input) {
-	b := h.start(t, patience)
+	b := h.start(t, upstreamtest.Patience)
 	w := write(in.Create(1))
 	first := h.create(t, b, kind, w)
 	if again := h.create(t, b, kind, w); again != first {
@@ -82,7 +83,7 @@ func (h Harness) testRepeats(t *testing.T, kind accounting.Kind, in Input) {
 
 // testLost carries out a write whose answer does not arrive.
 func (h Harness) testLost(t *testing.T, kind accounting.Kind, in Input) {
-	b := h.start(t, patience)
+	b := h.start(t, upstreamtest.Patience)
 	b.loseAnswer()
 	w := write(in.Create(1))
 	raw, err := b.Create(t.Context(), h.Good, kind, w)
@@ -105,17 +106,17 @@ func (h Harness) testLost(t *testing.T, kind accounting.Kind, in Input) {
 
 // testGone carries out a write whose caller goes away when it has been sent.
 func (h Harness) testGone(t *testing.T, kind accounting.Kind, in Input) {
-	b := h.start(t, patience)
+	b := h.start(t, upstreamtest.Patience)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	b.disturb(func(rw http.ResponseWriter, r *http.Request) {
 		cancel()
-		b.service.ServeHTTP(rw, r)
+		b.Service.ServeHTTP(rw, r)
 	})
 	w := write(in.Create(1))
 	raw, err := b.Create(ctx, h.Good, kind, w)
 	if err != nil {
-		checkError(t, err, providers.ErrCanceled, h.Good)
+		upstreamtest.CheckError(t, err, providers.ErrCanceled, h.Good.AccessToken)
 	}
 	b.disturb(nil)
 	again := h.create(t, b, kind, w)

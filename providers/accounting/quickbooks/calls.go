@@ -32,9 +32,6 @@ type call struct {
 	outbound.Request
 	cred accounting.Credential
 
-	// patient is whether a throttled call waits and tries again.
-	patient bool
-
 	// limit is the key of the call's limiter: the company. A token is not the app that
 	// QuickBooks counts by, as each is renewed every hour and users have their own.
 	limit string
@@ -73,7 +70,7 @@ func (p *Provider) do(ctx context.Context, c *call) ([]byte, error) {
 			return body, nil
 		case repeats < maxRepeats && isLost(err):
 			repeats++
-		case c.patient && waits < maxWaits && errors.Is(err, providers.ErrThrottled):
+		case waits < maxWaits && errors.Is(err, providers.ErrThrottled):
 			waits++
 			pause := providers.As(err).RetryAfter
 			if deadline, ok := ctx.Deadline(); ok && pause >= time.Until(deadline) {

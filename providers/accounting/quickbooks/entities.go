@@ -32,7 +32,6 @@ func (p *Provider) Read(ctx context.Context, cred accounting.Credential, kind ac
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(p.Timeout))
 	defer cancel()
 	c := newCall(cred, string(kind)+" read", "/"+string(kind)+"/"+url.PathEscape(id), q.MinorVersion)
-	c.patient = true
 	body, err := p.do(ctx, c)
 	if err != nil {
 		return nil, err

@@ -263,7 +263,6 @@ const maxGet = 2 << 10
 func (l *lister) fetch(ctx context.Context, position int) ([]byte, error) {
 	statement := l.statement + " STARTPOSITION " + strconv.Itoa(position) + " MAXRESULTS " + strconv.Itoa(l.PageSize)
 	c := newCall(l.cred, l.name, "/query", l.minorVersion)
-	c.patient = true
 	if query := (url.Values{"query": {statement}}); len(query.Encode())+1+len(c.Query.Encode()) <= maxGet {
 		c.Query["query"] = query["query"]
 	} else {

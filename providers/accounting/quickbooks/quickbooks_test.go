@@ -82,40 +82,6 @@ func purchaseInput(more string) []byte {
 		`"lines":[{"detail_type":"AccountBasedExpenseLineDetail","amount":12.340,"account_detail":{"account":{"id":"7","name":"Fuel"}}}]}`)
 }
 
-// forgiving forgets after each call that QuickBooks was throttling, which the suite
-// expects at once.
-type forgiving struct{ *Provider }
-
-func (p forgiving) List(ctx context.Context, cred accounting.Credential, kind accounting.Kind, q accounting.Query) (accounting.Rows, error) {
-	defer p.forgive()
-	return p.Provider.List(ctx, cred, kind, q)
-}
-
-func (p forgiving) Read(ctx context.Context, cred accounting.Credential, kind accounting.Kind, id string, q accounting.Query) ([]byte, error) {
-	defer p.forgive()
-	return p.Provider.Read(ctx, cred, kind, id, q)
-}
-
-func (p forgiving) Create(ctx context.Context, cred accounting.Credential, kind accounting.Kind, w accounting.Write) ([]byte, error) {
-	defer p.forgive()
-	return p.Provider.Create(ctx, cred, kind, w)
-}
-
-func (p forgiving) Update(ctx context.Context, cred accounting.Credential, kind accounting.Kind, w accounting.Write) ([]byte, error) {
-	defer p.forgive()
-	return p.Provider.Update(ctx, cred, kind, w)
-}
-
-func (p forgiving) forgive() {
-	p.limiters.mu.Lock()
-	defer p.limiters.mu.Unlock()
-	for _, l := range p.limiters.byKey {
-		l.mu.Lock()
-		l.held = time.Time{}
-		l.mu.Unlock()
-	}
-}
-
 func TestConformance(t *testing.T) {
 	accountingtest.Run(t, accountingtest.Harness{
 		New: func(t *testing.T, up accountingtest.Upstream) accounting.Provider {
@@ -123,7 +89,7 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return forgiving{p}
+			return p
 		},
 		NewService: func(t *testing.T) http.Handler { return newFake(t) },
 		IsWrite: func(r *http.Request) bool {
