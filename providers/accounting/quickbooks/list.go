@@ -144,16 +144,17 @@ func (l *lister) read(ctx context.Context, position int) (*rowPage, error) {
 }
 
 // connects reports whether no row is missing between the rows so far and those of a
-// page. None is if the page has the last row; further back, where that row itself may be
-// gone, any known row will do.
+// page. None is if the page begins with a known row and has the last one, which may have
+// moved within it; further back, where the last row itself may be gone, a known first
+// row will do.
 func (l *lister) connects(pg *rowPage, position int) bool {
 	if position == 1 {
 		return true
 	}
-	if position < l.last && len(pg.rows) > 0 && l.rows.has(pg.rows[0]) {
-		return true
+	if len(pg.rows) == 0 || !l.rows.has(pg.rows[0]) {
+		return false
 	}
-	return slices.ContainsFunc(pg.rows, func(r row) bool { return bytes.Equal(r.key, l.lastKey) })
+	return position < l.last || slices.ContainsFunc(pg.rows, func(r row) bool { return bytes.Equal(r.key, l.lastKey) })
 }
 
 // back returns where to read again after rows have moved: half a page further back,

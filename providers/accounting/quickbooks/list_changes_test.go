@@ -49,6 +49,14 @@ func (c *changing) insert(count int) {
 	}
 }
 
+// move moves a row to the end, as an edit does where rows are ordered by their last one.
+// Such a row may come wherever it was seen.
+func (c *changing) move(index int) {
+	id := c.ids[index]
+	delete(c.stay, id)
+	c.ids = append(slices.Delete(c.ids, index, index+1), id)
+}
+
 // page returns a page and calls change behind it.
 func (c *changing) page(position, size int, change func()) string {
 	c.mu.Lock()
@@ -108,6 +116,7 @@ func TestListChanges(t *testing.T) {
 		{"ok/one deleted and one new", 25, 1, func(c *changing) { c.remove(0, 1); c.insert(1) }},
 		{"ok/half a page much later", 200, 100, func(c *changing) { c.remove(90, 5) }},
 		{"ok/many pages much later", 200, 100, func(c *changing) { c.remove(20, 60) }},
+		{"ok/the last row of the page and another moved to the end", 15, 1, func(c *changing) { c.move(9); c.move(2) }},
 		{"ok/new behind the end", 5, 1, func(c *changing) { c.insert(30) }},
 		{"ok/deleted and new behind the end", 5, 1, func(c *changing) { c.remove(1, 2); c.insert(30) }},
 	} {

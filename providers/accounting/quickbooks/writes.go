@@ -2,6 +2,7 @@ package quickbooks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -96,9 +97,17 @@ func (p *Provider) carryOut(ctx context.Context, c *call, entity string) ([]byte
 	}
 	answer, err := p.sendWrite(ctx, c, entity)
 	if err != nil && !isCertain(err) {
-		return nil, lost
+		return nil, withRef(lost, err)
 	}
 	return answer, err
+}
+
+// withRef gives the error of a first try, whose answer was lost and its id with it, the
+// id of the second.
+func withRef(first, second error) error {
+	e := *providers.As(first)
+	e.Ref = cmp.Or(e.Ref, providers.As(second).Ref)
+	return &e
 }
 
 func (p *Provider) sendWrite(ctx context.Context, c *call, entity string) ([]byte, error) {

@@ -340,3 +340,16 @@ func waitJoined(n int) {
 		}
 	}
 }
+
+// TestWriteLostReference expects the provider's own id of the repeat where the answer to
+// the first try, and its id with it, was lost.
+func TestWriteLostReference(t *testing.T) {
+	s := &script{answers: []http.HandlerFunc{lost, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Intuit_tid", "1-abc")
+		answer(w, 503, "")
+	}}}
+	_, err := open(t, s, nil).Create(t.Context(), good, accounting.KindVendor, accounting.Write{Body: []byte(fullVendor), Key: "k"})
+	if pe := wantError(t, err, providers.KindUnreachable, "connection closed early"); pe.Reference() != "1-abc" {
+		t.Errorf("the reference is %q", pe.Reference())
+	}
+}
