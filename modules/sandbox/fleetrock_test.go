@@ -60,7 +60,7 @@ func TestFleetrockOrdersLookRecorded(t *testing.T) {
 
 	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "recordings", "fleetrock", "repair_order_fields.csv"))
 	if err != nil {
-		t.Skip("no list of fields here")
+		t.Skip("the recordings are not beside the repository")
 	}
 	defer f.Close()
 	r := csv.NewReader(f)
